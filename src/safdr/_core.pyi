@@ -36,6 +36,7 @@ def sweep(
         int,
         int,
         int,
+        float,
         Annotated[
             NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
         ]
@@ -85,6 +86,7 @@ def local_search(
         int,
         int,
         int,
+        float,
         Annotated[
             NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
         ]
@@ -97,10 +99,8 @@ def local_search(
     order: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")],
     *,
     n_threads: int,
-) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-    """
-    Move replicas, in place, until no swap raises the criterion. Returns its values.
-    """
+) -> None:
+    """Move replicas, in place, until no swap raises the criterion."""
 
 def subset_values(
     A: Annotated[

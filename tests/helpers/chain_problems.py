@@ -109,6 +109,7 @@ MOST = {"always": [1], "never": [4]}
 PROBLEMS = {
     "swap": Problem(chains.compiled, 6, 3, {}, n_columns=2),
     "swap, all but one": Problem(chains.compiled, 7, 5, {"never": [2]}),
+    "swap, most": Problem(chains.compiled, 9, 6, MOST, costly=True, n_columns=2),
     "swap with limits and cost": Problem(chains.compiled, 9, 4, LIMITS, costly=True),
     "groups": Problem(chains.compiled, 9, 3, GROUPS, costly=True),
     "groups of one length": Problem(

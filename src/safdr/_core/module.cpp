@@ -55,13 +55,13 @@ safdr::Groups as_groups(const GroupsTuple& groups) {
   return {starts.data(), features.data(), static_cast<std::int64_t>(starts.shape(0)) - 1, longest, width};
 }
 
-// Size, number of members that stay, number of members and candidates, conflicts and cost.
-using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, Conflicts, Weights>;
+// Size, number of members that stay, number of members and candidates, sign, conflicts and cost.
+using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, double, Conflicts, Weights>;
 
 safdr::Replicas as_replicas(const Matrix<std::int32_t>& order, std::uint64_t* streams, const Limits& limits) {
-  const auto& [size, n_fixed, n_usable, conflicts, cost] = limits;
+  const auto& [size, n_fixed, n_usable, sign, conflicts, cost] = limits;
   const auto n_replicas = static_cast<std::int64_t>(order.shape(0));
-  return {order.data(), streams, n_replicas, size, n_fixed, n_usable, data_of(conflicts), data_of(cost)};
+  return {order.data(), streams, n_replicas, size, n_fixed, n_usable, sign, data_of(conflicts), data_of(cost)};
 }
 
 auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_all, Matrix<const double> D_all,
@@ -81,15 +81,10 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
   return std::make_tuple(values.release(), accepted.release());
 }
 
-auto local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
+void local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
                   Matrix<std::int32_t> order, std::int64_t n_threads) {
-  NewArray<double, 1> values({order.shape(0)});
-  const safdr::Replicas replicas = as_replicas(order, nullptr, limits);
-  {
-    nb::gil_scoped_release release;
-    safdr::local_search(as_criterion(A, D), as_groups(groups), replicas, n_threads, values.data.data());
-  }
-  return values.release();
+  const nb::gil_scoped_release release;
+  safdr::local_search(as_criterion(A, D), as_groups(groups), as_replicas(order, nullptr, limits), n_threads);
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
@@ -140,10 +135,29 @@ safdr::FamilyName family_of(const std::string& name) {
   throw nb::value_error("family must be 'logistic', 'softmax' or 'squared'.");
 }
 
+// Rows of a fit, padded as the columns are.
+struct FitRows {
+  FitRows(const Stack<const double>& Z, const Vector<const double>& y, const Vector<const double>& weight,
+          std::int64_t n_outputs)
+      : columns{Z.data(), static_cast<std::int64_t>(y.shape(0)), static_cast<std::int64_t>(Z.shape(1))},
+        y_(columns.n_padded()), weight_(columns.n_padded()) {
+    if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
+    std::copy_n(y.data(), columns.n_rows, y_.data());
+    std::copy_n(weight.data(), columns.n_rows, weight_.data());
+    const double* w = weight.data();
+    const bool equal = std::all_of(w, w + columns.n_rows, [&](double each) { return each == *w; });
+    target = {columns.n_rows, columns.n_padded(), n_outputs, y_.data(), weight_.data(), equal};
+  }
+  const safdr::Columns columns;
+  safdr::Target target;
+
+ private:
+  safdr::AlignedBuffer<double> y_, weight_;
+};
+
 auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const double> y, Vector<const double> weight,
                  Vector<const double> null_model, Matrix<const std::int32_t> subsets, double penalty, double tol,
                  double incumbent, bool best_only, bool separable, std::int64_t n_threads) {
-  if (reinterpret_cast<std::uintptr_t>(Z.data()) % 64 != 0) throw nb::value_error("Z must come from standardise().");
   const safdr::FamilyName name = family_of(family);
   const std::size_t n = subsets.shape(0), size = subsets.shape(1), n_outputs = null_model.shape(0);
   NewArray<double, 3> coefficients({n, n_outputs, size + 1});
@@ -151,22 +165,40 @@ auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const 
   NewArray<bool, 1> separated({n}), converged({n});
   NewArray<std::int64_t, 1> n_iter({n});
   {
+    const FitRows rows(Z, y, weight, static_cast<std::int64_t>(n_outputs));
     nb::gil_scoped_release release;
-    const auto n_rows = static_cast<std::int64_t>(y.shape(0));
-    const safdr::Columns columns{Z.data(), n_rows, static_cast<std::int64_t>(Z.shape(1))};
-    safdr::AlignedBuffer<double> all_y(columns.n_padded()), all_weight(columns.n_padded());
-    std::copy_n(y.data(), n_rows, all_y.data());
-    std::copy_n(weight.data(), n_rows, all_weight.data());
-    const bool equal = std::all_of(weight.data(), weight.data() + n_rows, [&](double w) { return w == weight(0); });
-    const safdr::Target target{n_rows,       columns.n_padded(), static_cast<std::int64_t>(n_outputs),
-                               all_y.data(), all_weight.data(),  equal};
-    safdr::fit_subsets(columns, name, target, null_model.data(), subsets.data(), static_cast<std::int64_t>(n),
-                       static_cast<std::int64_t>(size), {penalty, tol, incumbent, best_only, separable, n_threads},
+    safdr::fit_subsets(rows.columns, name, rows.target, null_model.data(), subsets.data(),
+                       static_cast<std::int64_t>(n), static_cast<std::int64_t>(size),
+                       {penalty, tol, incumbent, best_only, separable, n_threads},
                        {coefficients.data.data(), loss.data.data(), separated.data.data(), converged.data.data(),
                         left.data.data(), n_iter.data.data()});
   }
   return std::make_tuple(coefficients.release(), loss.release(), separated.release(), converged.release(),
                          left.release(), n_iter.release());
+}
+
+auto second_order(const std::string& family, Stack<const double> Z, Vector<const double> y,
+                  Vector<const double> weight, Vector<const std::int32_t> columns, Vector<const double> theta,
+                  double penalty) {
+  const safdr::FamilyName name = family_of(family);
+  const std::size_t q = theta.shape(0);
+  NewArray<double, 2> hessian({q, q});
+  NewArray<double, 1> target({q});
+  {
+    const FitRows rows(Z, y, weight, 1);
+    nb::gil_scoped_release release;
+    const auto n = static_cast<std::int64_t>(q);
+    const auto model = safdr::second_order(rows.columns, name, rows.target, columns.data(), n - 1, theta.data(),
+                                           penalty);
+    std::copy_n(model.target.data(), q, target.data.data());
+    double* H = hessian.data.data();
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = j; i < n; ++i) {
+        H[i * n + j] = H[j * n + i] = model.hessian[static_cast<std::size_t>(j * model.stride + i)];
+      }
+    }
+  }
+  return std::make_tuple(hessian.release(), target.release());
 }
 
 using Bytes = Matrix<const std::int8_t>;
@@ -243,7 +275,7 @@ NB_MODULE(_core, m) {
         "streams"_a.noconvert(), "beta"_a, "batch"_a, nb::kw_only(), "n_proposals"_a, "n_threads"_a,
         "Sweep replicas, in place. Returns criterion values on all rows, and accepted swaps.");
   m.def("local_search", &local_search, "A"_a, "D"_a, "groups"_a, "limits"_a, "order"_a.noconvert(), nb::kw_only(),
-        "n_threads"_a, "Move replicas, in place, until no swap raises the criterion. Returns its values.");
+        "n_threads"_a, "Move replicas, in place, until no swap raises the criterion.");
   m.def("subset_values", &subset_values, "A"_a, "D"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
         "Criterion value of each subset. Rows may be filled up with -1.");
   m.def("signed_values", &signed_values, "A"_a, "D"_a, "signs"_a, "subsets"_a, nb::kw_only(), "n_threads"_a,
@@ -256,6 +288,8 @@ NB_MODULE(_core, m) {
         "penalty"_a, "tol"_a, "incumbent"_a, "best_only"_a, "separable"_a, "n_threads"_a,
         "Fit a penalised model to each subset.\n\n"
         "Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.");
+  m.def("second_order", &second_order, "family"_a, "Z"_a, "y"_a, "weight"_a, "columns"_a, "theta"_a, nb::kw_only(),
+        "penalty"_a, "Hessian of the penalised loss at a model of some columns, times its coefficients less the gradient.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,
         "value"_a, "size"_a, "threshold"_a, "slack"_a, "improve"_a, "at_most"_a, "n_steps"_a, "seconds"_a,

@@ -31,24 +31,28 @@ class ColumnScreen(Protocol):
         """Pairs of duplicates: the kept and the dropped column."""
 
 
+# Sizes up to each multiple of this number are searched in one pool of columns.
+SIZES_A_POOL = 30
+
+
 class ScreenedSearch:
     """`Search` among the columns that the screen keeps for each size.
 
-    The columns of a size do not depend on other sizes, and neither does its result.
+    Sizes share a pool, the columns of the largest of them: its moments, batches and rows are
+    computed once. The pool depends on the data and the size alone, and so does a result.
     """
 
     def __init__(
         self,
         screen: ColumnScreen,
-        among: Callable[[IntArray], Search],
+        in_pool: Callable[[IntArray], Search],
         constraints: AllowedSubsets,
         seed: int,
     ) -> None:
         self._screen = screen
-        self._among = among
+        self._in_pool = in_pool
         self.constraints = constraints
         self.seed = seed
-        # Sizes often share their columns: all of them, or as many as the user asked for.
         self._last: tuple[IntArray, Search] | None = None
 
     @property
@@ -57,34 +61,36 @@ class ScreenedSearch:
         return self._screen.pairs
 
     def prepare(self, size: int) -> ScreenedSearch:
-        """Compute the screen up to this size, and return the search itself."""
-        self._search_among(self._screen.columns(size)).prepare(size)
+        """Compute the pool of this size, and return the search itself."""
+        self._search_of(self._pool(size)).prepare(size)
         return self
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
         self.constraints.check_size(size)
-        columns = self._screen.columns(size)
+        columns, usable = self._screen.columns(size), self._screen.usable
         try:
-            found = self._search_among(columns).run(size, n_threads=n_threads)
+            return self._run(size, columns, self._pool(size), n_threads)
         except NoSubsetError:
-            usable = self._screen.usable
             if len(usable) == len(columns) or len(usable) > sources.MAX_DENSE:
                 raise
-            columns = usable
-            found = self._search_among(columns).run(size, n_threads=n_threads)
-        return among_all_columns(found, columns)
+            return self._run(size, usable, usable, n_threads)
 
-    def _search_among(self, columns: IntArray) -> Search:
+    def _run(self, size: int, columns: IntArray, pool: IntArray, n_threads: int) -> AnnealingResult:
+        search = self._search_of(pool)
+        if len(columns) < len(pool):
+            search = search.among(np.searchsorted(pool, columns))
+        found = search.run(size, n_threads=n_threads)
+        return replace(found, subsets=np.append(pool, -1)[found.subsets], n_screened=len(columns))
+
+    def _pool(self, size: int) -> IntArray:
+        last = SIZES_A_POOL * -(-size // SIZES_A_POOL)
+        return self._screen.columns(min(last, max(size, self.constraints.largest)))
+
+    def _search_of(self, pool: IntArray) -> Search:
         last = self._last
-        if last is None or not np.array_equal(last[0], columns):
-            last = self._last = (columns, self._among(columns))
+        if last is None or not np.array_equal(last[0], pool):
+            last = self._last = (pool, self._in_pool(pool))
         return last[1]
-
-
-def among_all_columns(result: AnnealingResult, columns: IntArray) -> AnnealingResult:
-    """Return the result with indices among all columns."""
-    of_all = np.append(columns, -1)
-    return replace(result, subsets=of_all[result.subsets], n_screened=len(columns))
 
 
 AnySearch: TypeAlias = Search | ScreenedSearch

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,8 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Batches, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
-from safdr._engine.fits.fits import Fits, Fitter, joined
+from safdr._engine.descent import LossDescent
+from safdr._engine.fits.fits import Fits, Fitter, fit_padded, stacked
 from safdr._engine.signs import SignedFunction, no_subset, wrong_signs
 from safdr.result import AnnealingResult, Trace
 
@@ -36,16 +38,6 @@ MAX_ENUMERATED = 1000
 
 # Name of the losses if the criterion chooses the winner.
 OWN_LOSS = "negative_criterion"
-
-
-class CandidateSource(Protocol):
-    """An additional source of candidates, such as a search by another criterion."""
-
-    def prepare(self, size: int) -> Any:
-        """Compute what sizes up to this share."""
-
-    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Return subsets as rows, padded with -1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +67,9 @@ class Search:
         constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
-        also: Sequence[CandidateSource] = (),
+        descends: bool = False,
+        forward: Callable[[int], IntArray] | None = None,
+        default: Search | None = None,
     ) -> None:
         # Pairs of duplicates, if the caller looked for them.
         self.duplicates: list[tuple[int, int]] = []
@@ -90,26 +84,44 @@ class Search:
         self.constraints = constraints
         self.cost = cost
         self.function = function
-        # Sources whose candidates join those of the replicas.
-        self.also = also
-        # Batches by their share of the rows. Most sizes use one share.
-        self._batches: tuple[float, CriterionStack] | None = None
+        # Whether exchanges lower the loss of the best candidate.
+        self.descends = descends
+        # Further candidates: forward selection, and the best subset of the default model.
+        self.forward = forward
+        self.default = default
+        # Batches of one share of the rows, which most sizes use.
+        self._batches: dict[float, CriterionStack] = {}
+
+    def among(self, columns: IntArray) -> Search:
+        """Return the same search among some of the columns."""
+        other = copy(self)
+        rest = np.ones(self.constraints.n_features, dtype=bool)
+        rest[columns] = False
+        other.constraints = self.constraints.without(np.flatnonzero(rest))
+        other.default = None if self.default is None else self.default.among(columns)
+        return other
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
         annealed = self.anneal(size, n_threads)
-        subsets, values = self._candidates_of(annealed)
-        for source in self.also:
-            others = source.candidates(size, n_threads=n_threads)
-            subsets = stacked(subsets, others)
-            values = np.concatenate([values, self._values(others)])
+        subsets = self._candidates_of(annealed)
+        if self.forward is not None:
+            subsets = stacked(subsets, self.forward(size))
+        if self.default is not None:
+            subsets = stacked(subsets, self.default.run(size).subset[None])
+        values = self._values(subsets)
         fits = self._fits(subsets, values, n_threads)
         wrong = np.zeros(len(values), dtype=bool)
         if self.constraints.signs is not None:
             subsets, values, fits, wrong = self._check_signs(size, subsets, values, fits, n_threads)
-        cost_terms = np.where(wrong, np.inf, 0.0)
-        if self.cost is not None and self.fitter is not None:
-            losses = fits.losses + cost_terms
-            cost_terms += self._cost_terms(subsets, values, losses, annealed.trace)
+        factor = self._cost_factor(subsets, values, fits.losses, wrong, annealed.trace)
+        if self.descends:
+            allowed = self._constraints_for(size)
+            cost = None if self.cost is None else factor * self.cost
+            descent = LossDescent(self.fitter, allowed, cost, n_threads)
+            ends, added = annealed.chains.subsets, partial(self._added, factor)
+            subsets, fits = descent.run(ends, subsets, fits, added)
+            values = np.concatenate([values, self._values(subsets[len(values) :])])
+        cost_terms = self._added(factor, subsets, fits)
         return AnnealingResult(
             subsets=subsets,
             criterion_values=values,
@@ -135,13 +147,7 @@ class Search:
 
     @property
     def n_replicas(self) -> int:
-        """Number of replicas, those of other criteria included."""
-        others = [other.n_replicas for other in self.also if isinstance(other, Search)]
-        return self.settings.n_replicas + sum(others)
-
-    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        """Return the final subsets of annealing, and the best of local search."""
-        return self._candidates_of(self.anneal(size, n_threads))[0]
+        return self.settings.n_replicas
 
     def anneal(self, size: int, n_threads: int = 1) -> Annealed:
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
@@ -163,8 +169,8 @@ class Search:
         """Compute what a search at this size shares with others; return itself."""
         if self.function is None:
             self._batches_for(self._constraints_for(size).max_columns(size))
-        for source in self.also:
-            source.prepare(size)
+        if self.forward is not None:
+            self.forward(size)
         return self
 
     # ---- Replicas -------------------------------------------------------------------------------
@@ -174,7 +180,8 @@ class Search:
     ) -> SearchChains:
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
-        n_proposals = max(1, round(self.settings.sweeps * allowed.n_groups))
+        n_usable = allowed.n_groups - len(allowed.exclude)
+        n_proposals = max(1, round(self.settings.sweeps * n_usable))
         how: dict[str, Any] = {"constraints": allowed, "seed": seed, "n_proposals": n_proposals}
         if self.function is not None or allowed.signs is not None:
             start = finite_start(self._objective, allowed, size, n, rng)
@@ -198,9 +205,10 @@ class Search:
     ) -> FloatArray:
         return finite_values(self._objective, allowed, selections, allowed.max_columns(size))
 
-    @cached_property
+    @property
     def _without_redundant(self) -> AllowedSubsets:
-        return self.constraints.without(self.criterion.redundant)
+        redundant = self.criterion.redundant
+        return self.constraints.without(redundant) if len(redundant) else self.constraints
 
     def _constraints_for(self, size: int) -> AllowedSubsets:
         """Return constraints without redundant features, unless too few features remain."""
@@ -217,11 +225,11 @@ class Search:
         if share >= 1.0:
             return None
         # Threads may come here at the same time; they compute the same.
-        known = self._batches
-        if known is None or known[0] != share:
-            self._batches = None  # frees the memory of the others
-            known = self._batches = (share, self._draw_batches(self.noise, share))
-        return known[1]
+        known = self._batches.get(share)
+        if known is None:
+            self._batches.clear()  # frees the memory of the others
+            known = self._batches[share] = self._draw_batches(self.noise, share)
+        return known
 
     def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
         n_batches, n_features = self.settings.n_batches, self.constraints.n_features
@@ -229,30 +237,30 @@ class Search:
 
     # ---- Candidates -----------------------------------------------------------------------------
 
-    def _candidates_of(self, annealed: Annealed) -> tuple[IntArray, FloatArray]:
-        """Return candidate subsets and their values."""
+    def _candidates_of(self, annealed: Annealed) -> IntArray:
+        """Return the subsets that compete by the losses of their models."""
         # The last batches determine the final replicas. So the best local optimum on all rows joins
         # them; or all subsets, if they are at most as many as replicas.
         size, chains = annealed.size, annealed.chains
         allowed = self._constraints_for(size)
         every = allowed.every(size, self.settings.n_replicas)
-        subsets, values = chains.subsets, chains.values
         if every is not None:
             of_all = self._values_of(allowed, every, size)
             finite = np.isfinite(of_all) | ~np.isfinite(of_all).any()
-            more = allowed.subsets_of(every, allowed.max_columns(size))[finite], of_all[finite]
-        elif self.function is not None:
-            more = subsets[:0], values[:0]  # too many calls of a custom function
-        else:
-            reached, reached_values = chains.local_search()
-            # The model may violate signs that the criterion satisfies.
-            n_kept = 1 if self.constraints.signs is None else len(reached_values)
-            best = np.argsort(-reached_values, kind="stable")[:n_kept]
-            more = reached[best], reached_values[best]
-        subsets, values = stacked(subsets, more[0]), np.concatenate([values, more[1]])
-        return subsets, values if self.constraints.signs is None else self._values(subsets)
+            return stacked(
+                chains.subsets, allowed.subsets_of(every, allowed.max_columns(size))[finite]
+            )
+        if self.function is not None:  # too many calls of a custom function
+            return chains.subsets
+        reached, values = chains.local_search()
+        # The model may violate signs that the criterion satisfies.
+        n_kept = 1 if self.constraints.signs is None else len(values)
+        best = reached[np.argsort(-values, kind="stable")[:n_kept]]
+        return best if self.descends else stacked(chains.subsets, best)
 
     def _values(self, subsets: IntArray) -> FloatArray:
+        if self.function is not None:
+            return self._objective(subsets, np.full(len(subsets), -1))
         values = self._criterion_values(subsets)
         return values if self.cost is None else values - np.append(self.cost, 0.0)[subsets].sum(1)
 
@@ -290,20 +298,34 @@ class Search:
             raise no_subset(size, np.unique(subsets[wrong]), self.constraints)
         return subsets, values, fits, np.asarray(wrong.any(axis=1))
 
-    def _cost_terms(
-        self, subsets: IntArray, values: FloatArray, losses: FloatArray, trace: Trace
-    ) -> FloatArray:
-        """Return the cost of each candidate in units of the loss."""
-        # The factor is the best model's gain of loss over its gain of criterion, each against no
-        # features (for a custom criterion: against the mean at the start).
-        assert self.cost is not None
-        assert self.fitter is not None
-        cost = np.append(self.cost, 0.0)[subsets].sum(axis=1)
-        best = int(np.argmin(losses))
+    def _cost_factor(
+        self,
+        subsets: IntArray,
+        values: FloatArray,
+        losses: FloatArray,
+        wrong: NDArray[np.bool_],
+        trace: Trace,
+    ) -> float:
+        """Return the factor that turns a cost in units of the criterion into units of the loss."""
+        # It is the best model's gain of loss over its gain of criterion, each against no features
+        # (for a custom criterion: against the mean at the start).
+        if self.cost is None or self.fitter is None:
+            return 0.0
+        best = int(np.argmin(np.where(wrong, np.inf, losses)))
         gained = max(0.0, self.fitter.baseline() - float(losses[best]))
         origin = 0.0 if self.function is None else float(trace.mean[0])
-        value = float(values[best] + cost[best]) - origin
-        return cost * gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
+        value = float(values[best] + np.append(self.cost, 0.0)[subsets[best]].sum()) - origin
+        return gained / max(value, float(trace.std[0]), np.finfo(float).tiny)
+
+    def _added(self, factor: float, subsets: IntArray, fits: Fits) -> FloatArray:
+        """Return what the losses of candidates lack: cost, and infinity for wrong signs."""
+        added = np.zeros(len(subsets))
+        if self.cost is not None:
+            added += factor * np.append(self.cost, 0.0)[subsets].sum(axis=1)
+        if self.constraints.signs is not None:
+            signs = self.constraints.signs
+            added[wrong_signs(subsets, fits.coefficients, signs).any(axis=1)] = np.inf
+        return added
 
 
 def _check_finite(values: FloatArray) -> None:
@@ -315,42 +337,9 @@ def _check_finite(values: FloatArray) -> None:
         )
 
 
-def stacked(first: IntArray, second: IntArray) -> IntArray:
-    if first.shape[1] == second.shape[1]:
-        return np.concatenate([first, second])
-    longest = max(first.shape[1], second.shape[1])
-    return np.vstack(
-        [
-            np.pad(rows, ((0, 0), (0, longest - rows.shape[1])), constant_values=-1)
-            for rows in (first, second)
-        ]
-    )
-
-
-def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
-    lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
-    if lengths.min() == longest:
-        return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
-    rows, parts = [], []
-    for length in np.unique(lengths):
-        rows.append(np.flatnonzero(lengths == length))
-        some = subsets[rows[-1], :length]
-        fits = fitter.fit(some, best_only=best_only, n_threads=n_threads)
-        parts.append(_padded(fits, longest))
-    return joined(parts).take(np.argsort(np.concatenate(rows)))
-
-
 def padded(subsets: Sequence[IntArray]) -> IntArray:
     """Return subsets as rows, padded with -1."""
     rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
     for row, subset in zip(rows, subsets, strict=True):
         row[: len(subset)] = subset
     return rows
-
-
-def _padded(fits: Fits, longest: int) -> Fits:
-    if fits.coefficients is None:
-        return fits
-    slopes = fits.coefficients
-    width = [(0, 0)] * (slopes.ndim - 1) + [(0, longest - slopes.shape[-1])]
-    return fits._replace(coefficients=np.pad(slopes, width))

@@ -27,7 +27,7 @@ from safdr._engine.rows import take_columns
 from safdr._estimators.data import Problem
 from safdr._estimators.device import device_rows, is_on_device
 from safdr._estimators.inputs import is_source
-from safdr._estimators.options import PARAMETER_OBJECTS, Annealing
+from safdr._estimators.options import PARAMETER_OBJECTS, PUBLISHED
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import make_search, model_of, warn_separated
 from safdr.errors import ParameterError
@@ -79,8 +79,8 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def as_published(cls, *args: Any, **params: Any) -> Self:
         """Make a selector that uses the method of the paper.
 
-        It has no screen, no shrinkage, Fisher's ratio (R² for regression), models without a
-        penalty, and the rule "one_sd".
+        It has no screen, no shrinkage, Fisher's ratio (R² for regression), 50 replicas, models
+        without a penalty, and the rule "one_sd".
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         published = {"criterion": criterion, "shrinkage": None, "C": np.inf}
         if "rule" in cls._parameter_constraints:
             published["rule"] = "one_sd"
-        annealing = clone(params.get("annealing") or Annealing()).set_params(screen=None)
+        annealing = clone(params.get("annealing") or PUBLISHED).set_params(screen=None)
         return cls(*args, **published | params | {"annealing": annealing})
 
     def _validate_params(self) -> None:

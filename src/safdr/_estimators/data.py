@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -18,7 +17,6 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
-from safdr._engine.fits.family import working_response
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
@@ -300,17 +298,6 @@ class ClassProblem(Problem):
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
-
-    def linearised(self, fitter: Fitter) -> RegressionProblem:
-        """Return the second-order approximation of the log-loss near the model of all columns."""
-        near: Any = copy(fitter)
-        near.penalty = self.penalty(1.0)  # keeps coefficients finite under separation
-        weight, response = working_response(near, self.X, self.codes == 1)
-        if self.sample_weight is not None:
-            weight = weight * self.sample_weight
-        return RegressionProblem(
-            X=self.X, y=response, row_weight=weight, allowed=self.allowed, cost=self.cost
-        )
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter

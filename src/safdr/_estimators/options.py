@@ -34,7 +34,7 @@ class Annealing(BaseEstimator):
 
     Parameters
     ----------
-    n_replicas : int, default=50
+    n_replicas : int, default=20
         Number of subsets that are annealed side by side.
 
     sweeps : float, default=0.5
@@ -47,7 +47,7 @@ class Annealing(BaseEstimator):
     max_steps : int, default=100
         Largest number of temperature steps.
 
-    tol, n_iter_no_change : float, default=5e-3, and int, default=5
+    tol, n_iter_no_change : float, default=0.02, and int, default=3
         Annealing stops if the mean criterion over `n_iter_no_change` steps changes relatively by at
         most `tol` from that over the steps before.
 
@@ -78,12 +78,12 @@ class Annealing(BaseEstimator):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from safdr import Annealing, AnnealingSelector
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> quick = Annealing(n_replicas=20, max_steps=40)
-    >>> selector = AnnealingSelector(3, annealing=quick, random_state=0).fit(X, y)
+    >>> thorough = Annealing(n_replicas=100, tol=1e-3)
+    >>> selector = AnnealingSelector(3, annealing=thorough, random_state=0).fit(X, y)
     >>> selector.result_.n_replicas
-    20
+    100
     >>> selector.set_params(annealing__max_steps=10).annealing
-    Annealing(max_steps=10, n_replicas=20)
+    Annealing(max_steps=10, n_replicas=100, tol=0.001)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -97,12 +97,12 @@ class Annealing(BaseEstimator):
     def __init__(
         self,
         *,
-        n_replicas: int = 50,
+        n_replicas: int = 20,
         sweeps: float = 0.5,
         temperature_step: float = 0.7,
         max_steps: int = 100,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
+        tol: float = 0.02,
+        n_iter_no_change: int = 3,
         n_batches: int = 5,
         batch_fraction: float = 0.5,
         screen: int | str | None = "auto",
@@ -157,7 +157,7 @@ class PopulationAnnealing(BaseEstimator):
     >>> annealing = PopulationAnnealing(n_replicas=100)
     >>> selector = AnnealingSelector(3, annealing=annealing, random_state=0).fit(X, y)
     >>> int(selector.result_.trace.n_families[0])
-    50
+    100
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -175,8 +175,8 @@ class PopulationAnnealing(BaseEstimator):
         sweeps: float = 1.0,
         target_ess: float = 0.9,
         max_steps: int = 200,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
+        tol: float = 0.02,
+        n_iter_no_change: int = 3,
         n_batches: int = 5,
         batch_fraction: float = 0.5,
         screen: int | str | None = "auto",
@@ -195,6 +195,9 @@ class PopulationAnnealing(BaseEstimator):
 
 
 AnyAnnealing: TypeAlias = Annealing | PopulationAnnealing
+
+# The annealing of the paper.
+PUBLISHED = Annealing(n_replicas=50, tol=5e-3, n_iter_no_change=5, screen=None)
 
 
 def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:

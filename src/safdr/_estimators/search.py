@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from safdr._engine.annealing.functions import CachedFunction, Evaluate
 from safdr._engine.arrays import IntArray
 from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.fits import Fitter
-from safdr._engine.fits.forward import ForwardSelection, PlacedForward
+from safdr._engine.fits.forward import ForwardSelection
 from safdr._engine.screen import Duplicates, Screen
 from safdr._engine.screened_search import AnySearch, ScreenedSearch
 from safdr._engine.search import Search
@@ -39,7 +39,7 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
         return _on_device(recipe, device)
     if not recipe.screens:
         return recipe.search_all()
-    return ScreenedSearch(recipe, recipe.search_among, problem.allowed, seed)
+    return ScreenedSearch(recipe, recipe.search_in, problem.allowed, seed)
 
 
 def useful_criterion(selector: Any, problem: Problem) -> tuple[Criterion, IntArray]:
@@ -105,8 +105,8 @@ class Recipe:
         return self.is_auto or self.width is not None or self.wanted_ridge == "auto"
 
     @property
-    def has_two_criteria(self) -> bool:
-        """Return True if half of the replicas use the approximation of the log-loss."""
+    def descends(self) -> bool:
+        """Return True if exchanges lower the loss of the best candidate."""
         two_classes = not self.problem.is_regression and len(self.problem.classes) == 2
         return self.is_auto and two_classes
 
@@ -177,8 +177,8 @@ class Recipe:
 
     # ---- Searches -----------------------------------------------------------------------------
 
-    def search_among(self, columns: IntArray) -> Search:
-        """Return the search among some of the columns."""
+    def search_in(self, columns: IntArray) -> Search:
+        """Return the search among a pool of columns."""
         problem = self.problem
         everything = len(columns) == problem.n_features
         if everything and problem.is_wide:
@@ -208,25 +208,21 @@ class Recipe:
         duplicates: IntArray | None = None,
         columns: IntArray | None = None,
     ) -> Search:
-        """Return the search by one criterion or two."""
-        how: dict[str, Any] = {"seed": self.seed, "constraints": problem.allowed}
-        how["cost"] = problem.cost
+        """Return the search by one criterion, and with it that of the default model."""
         fitter = self.fitter(problem, criterion)
+        how: dict[str, Any] = {"settings": self.settings, "seed": self.seed, "fitter": fitter}
+        how |= {"constraints": problem.allowed, "cost": problem.cost}
         if criterion is None:
-            function = self.evaluate(problem)
-            return Search(None, settings=self.settings, fitter=fitter, function=function, **how)
+            return Search(None, function=self.evaluate(problem), **how)
         criterion = _without(criterion, duplicates)
-        noise = problem.batches(criterion)
-        if not self.has_two_criteria:
-            return Search(criterion, settings=self.settings, noise=noise, fitter=fitter, **how)
-        # Half of the replicas for each criterion, so that it takes no longer.
-        first, second = self.settings.halves()
-        models: Any = problem.fitter(self.C, criterion) if self.estimator is not None else fitter
-        near = problem.linearised(models)  # type: ignore[attr-defined]
-        log_loss = _without(near.criterion(criterion.ridge), duplicates)
-        other = Search(log_loss, settings=second, noise=near.batches(log_loss), **how)
-        also: list[Any] = [other, *self._forward_among(columns)]
-        return Search(criterion, settings=first, noise=noise, fitter=fitter, also=also, **how)
+        how["noise"] = problem.batches(criterion)
+        if self.descends and self.estimator is not None:
+            default = replace(self, estimator=None)
+            how["default"] = default._search(problem, criterion, None, columns)
+        elif self.descends:
+            how["descends"] = True
+            how["forward"] = self._forward_in(problem, fitter, criterion, columns)
+        return Search(criterion, **how)
 
     def fitter(self, problem: Problem, criterion: Any) -> Fitter | None:
         """Return what chooses among the candidates; None if a custom criterion does."""
@@ -240,19 +236,19 @@ class Recipe:
             return None
         return CachedFunction(RowsObjective(self.function, problem), Workers(self.n_jobs))
 
-    @cached_property
-    def _forward(self) -> ForwardSelection:
-        problem: Any = self.problem
-        rows = (problem.X, problem.codes == 1, problem.relative_weight)
-        fitter = problem.fitter(self.C, self._criterion)
-        allowed = problem.allowed.without(self._redundant)
-        return ForwardSelection(fitter, *rows, allowed, self._criterion, self.columns)
+    def _forward_in(
+        self, problem: Problem, fitter: Any, criterion: Criterion, columns: IntArray | None
+    ) -> ForwardSelection | None:
+        """Return forward selection in a pool of columns, if features enter alone."""
+        if columns is None or not problem.allowed.swaps_alone:
+            return None
+        allowed = problem.allowed.without(criterion.redundant)
+        return ForwardSelection(fitter, allowed, partial(self._places, columns))
 
-    def _forward_among(self, columns: IntArray | None) -> list[PlacedForward]:
-        """Return forward selection on the penalised loss, if features enter alone."""
-        if columns is None or not self.problem.allowed.swaps_alone:
-            return []
-        return [PlacedForward(self._forward, columns)]
+    def _places(self, pool: IntArray, size: int) -> IntArray:
+        """Return the positions of the columns of a size in a pool."""
+        columns = self.columns(size)
+        return np.searchsorted(pool, columns[np.isin(columns, pool)])
 
 
 def ridge_of(selector: Any, problem: Problem) -> float:

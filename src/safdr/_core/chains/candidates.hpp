@@ -19,19 +19,17 @@ struct Candidates {
   const Groups& groups;
   const Replicas& replicas;
   ReplicaBlock block;
-  Factor factor;
+  Factor& factor;
   Flags place[kBatch];   // of the candidates, in the order of each replica
   Doubles gain[kBatch];  // gain of each given the other members, less its cost
 
-  // In vectors.
-  static std::int64_t size(const Groups& groups, std::int64_t n_columns) {
-    return Factor::size(n_rows(groups), groups.width + groups.longest, n_columns);
-  }
+  Candidates(const Groups& groups, const Replicas& replicas, std::int64_t index, Factor& factor)
+      : groups(groups), replicas(replicas), block(replicas, groups.n_groups, index), factor(factor) {}
 
-  Candidates(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t index,
-             Doubles* memory)
-      : groups(groups), replicas(replicas), block(replicas, groups.n_groups, index),
-        factor(n_rows(groups), groups.width + groups.longest, criterion, memory) {}
+  // A factor for one block of replicas after the other.
+  static Factor make_factor(const Criterion& criterion, const Groups& groups) {
+    return Factor(groups.width + kBatch * groups.longest, groups.width + groups.longest, criterion);
+  }
 
   // Builds the factor of all members; returns J less their cost.
   SAFDR_INLINE Doubles build() {
@@ -52,10 +50,9 @@ struct Candidates {
     return gain[0];
   }
 
-  // Candidate t takes the place of the member at the end, in the replicas that accept it.
-  SAFDR_INLINE void replace(int t, const Flags& accept) {
-    if (groups.longest == 1 && any(accept)) factor.replace(replicas.size + t, accept);
-    block.exchange(replicas.size - 1, place[t], accept);
+  // Candidates, by number, take the place of the member at the end; -1 leaves it there.
+  SAFDR_INLINE void replace(const Flags& t) {
+    if (groups.longest == 1 && any(t >= std::int64_t{0})) factor.replace(t + replicas.size);
   }
 
   // The member at the end stays.
@@ -72,15 +69,13 @@ struct Candidates {
     }
     for (int t = 0; t < count; ++t) {
       if (replicas.cost != nullptr) {
-        gain[t] -= gather([&](int n) { return replicas.cost[block.order[n][place[t][n]]]; });
+        gain[t] -= gather([&](int n) SAFDR_INLINE_LAMBDA { return replicas.cost[block.order[n][place[t][n]]]; });
       }
       if (replicas.conflicts != nullptr) gain[t] = choose(excluded(place[t]), constant(kNever), gain[t]);
     }
   }
 
  private:
-  static std::int64_t n_rows(const Groups& groups) { return groups.width + kBatch * groups.longest; }
-
   SAFDR_INLINE Doubles build_members(std::int64_t count) {
     factor.clear();
     if (groups.longest == 1) {
@@ -132,7 +127,7 @@ struct Candidates {
 
   SAFDR_INLINE Doubles cost_at(std::int64_t l) const {
     if (replicas.cost == nullptr) return constant(0.0);
-    return gather([&](int n) { return replicas.cost[block.order[n][l]]; });
+    return gather([&](int n) SAFDR_INLINE_LAMBDA { return replicas.cost[block.order[n][l]]; });
   }
 
   // Returns true for candidates in conflict with a member other than the last one.

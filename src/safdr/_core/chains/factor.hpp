@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "aligned.hpp"
 #include "criterion.hpp"
 #include "simd/pack.hpp"
 
@@ -17,17 +18,17 @@ constexpr double kSmallestPivot = 1e-13;
 class Factor {
  public:
   // n_rows: rows of the factor and of candidates; width: the most features that a row may have before it, and itself.
-  static std::int64_t size(std::int64_t n_rows, std::int64_t width, std::int64_t n_columns) {
-    return n_rows * (width + 2 + n_columns);
-  }
-
-  // memory: size() vectors.
-  Factor(std::int64_t n_rows, std::int64_t width, const Criterion& criterion, Doubles* memory)
-      : n_features_(criterion.n_features), n_columns_(criterion.n_columns), inverse_(memory), pivot_(memory + n_rows),
-        z_(pivot_ + n_rows), feature_(static_cast<std::size_t>(n_rows * kPackSize)),
+  Factor(std::int64_t n_rows, std::int64_t width, const Criterion& criterion)
+      : n_features_(criterion.n_features), n_columns_(criterion.n_columns), memory_(n_rows * (width + 2 + n_columns_)),
+        inverse_(memory_.data()), pivot_(inverse_ + n_rows), z_(pivot_ + n_rows),
+        feature_(static_cast<std::size_t>(n_rows * kPackSize)),
         present_(static_cast<std::size_t>(n_rows), broadcast<std::int64_t>(-1)) {
     Doubles* row = z_ + n_rows * n_columns_;
     for (std::int64_t i = 0; i < n_rows; ++i) row_.push_back(row + i * width);
+    set_criterion(criterion);
+  }
+
+  SAFDR_INLINE void set_criterion(const Criterion& criterion) {
     for (int n = 0; n < kPackSize; ++n) set_criterion(n, criterion);
   }
 
@@ -122,19 +123,24 @@ class Factor {
     return lost;
   }
 
-  // The row after the last becomes row i, after solve(), in the slots that accept it.
-  SAFDR_INLINE void replace(std::int64_t i, const Flags& accept) {
-    Doubles* row = row_[length_];
-    const Doubles root = square_root(left(i)), inverse = 1.0 / root;
-    for (std::int64_t l = 0; l < length_; ++l) row[l] = choose(accept, row_[i][l], row[l]);
-    row[length_] = choose(accept, root, row[length_]);
-    inverse_[length_] = choose(accept, inverse, inverse_[length_]);
-    for (std::int64_t col = 0; col < n_columns_; ++col) {
-      Doubles& z = z_[length_ * n_columns_ + col];
-      z = choose(accept, z_[i * n_columns_ + col] * inverse, z);
-    }
+  // The row after the last becomes that of another feature, after solve(): in each slot row i of it; the last itself
+  // stays.
+  SAFDR_INLINE void replace(const Flags& i) {
+    const Flags accept = ~(i == length_);
+    const double* from[kPackSize];
     for (int n = 0; n < kPackSize; ++n) {
-      if (accept[n]) put(n, length_, feature(i)[n]);
+      from[n] = reinterpret_cast<const double*>(row_[i[n]]) + n;
+      put(n, length_, feature(i[n])[n]);
+    }
+    Doubles* row = row_[length_];
+    for (std::int64_t l = 0; l < length_; ++l)
+      row[l] = gather([&](int n) SAFDR_INLINE_LAMBDA { return from[n][l * kPackSize]; });
+    const Doubles root = square_root(gather([&](int n) SAFDR_INLINE_LAMBDA { return left(i[n])[n]; }));
+    row[length_] = choose(accept, root, row[length_]);
+    inverse_[length_] = 1.0 / row[length_];
+    for (std::int64_t col = 0; col < n_columns_; ++col) {
+      const Doubles rest = gather([&](int n) SAFDR_INLINE_LAMBDA { return z_[i[n] * n_columns_ + col][n]; });
+      z_[length_ * n_columns_ + col] = choose(accept, rest * inverse_[length_], rest);
     }
   }
 
@@ -157,7 +163,7 @@ class Factor {
 
   // A of the features of two rows.
   SAFDR_INLINE Doubles entry(std::int64_t i, std::int64_t l) const {
-    return gather([&](int n) { return A_[n][feature(i)[n] * n_features_ + feature(l)[n]]; });
+    return gather([&](int n) SAFDR_INLINE_LAMBDA { return A_[n][feature(i)[n] * n_features_ + feature(l)[n]]; });
   }
 
   // Several rows at a time, from i on: sums run side by side, and each number of the factor is loaded once for them.
@@ -194,12 +200,12 @@ class Factor {
     for (int n = 0; n < kPackSize; ++n) of[n] = A_[n] + feature(i)[n] * n_features_;
     for (std::int64_t l = 0; l < length_; ++l) {
       const std::int32_t* other = feature(l);
-      row_[i][l] = gather([&](int n) { return of[n][other[n]]; });
+      row_[i][l] = gather([&](int n) SAFDR_INLINE_LAMBDA { return of[n][other[n]]; });
     }
   }
 
   SAFDR_INLINE Doubles discriminant(std::int64_t i, std::int64_t col) const {
-    return gather([&](int n) { return D_[n][feature(i)[n] * n_columns_ + col]; });
+    return gather([&](int n) SAFDR_INLINE_LAMBDA { return D_[n][feature(i)[n] * n_columns_ + col]; });
   }
 
   SAFDR_INLINE Doubles residual(std::int64_t i, std::int64_t col) const {
@@ -256,6 +262,7 @@ class Factor {
   std::int64_t n_features_, n_columns_, length_ = 0;
   const double* A_[kPackSize];
   const double* D_[kPackSize];
+  AlignedBuffer<Doubles> memory_;
   Doubles *inverse_, *pivot_, *z_;
   std::vector<Doubles*> row_;
   std::vector<std::int32_t> feature_;  // n_rows x kPackSize

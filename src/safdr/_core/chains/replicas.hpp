@@ -24,6 +24,7 @@ struct Replicas {
   std::int32_t* order;
   std::uint64_t* streams;  // four words of random state each
   std::int64_t n_replicas, size, n_fixed, n_usable;
+  double sign;  // 1 to maximise J, -1 to minimise it (without groups and conflicts)
   // Null, or: conflicts between groups, n_groups x n_groups; cost of each group, subtracted from J.
   const std::uint8_t* conflicts;
   const double* cost;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "aligned.hpp"
 #include "chains/candidates.hpp"
 #include "chains/random.hpp"
 #include "parallel.hpp"
@@ -20,9 +19,8 @@ struct Sweeper {
   Doubles beta{}, patience[kBatch];
   Flags n_accepted{};
 
-  Sweeper(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t index,
-          Doubles* memory)
-      : candidates(criterion, groups, replicas, index, memory), random(candidates.block.streams) {}
+  Sweeper(const Groups& groups, const Replicas& replicas, std::int64_t index, Factor& factor)
+      : candidates(groups, replicas, index, factor), random(candidates.block.streams) {}
 
   // The last `count` members, in random order: they are opened from the end, which costs fewer rotations.
   SAFDR_INLINE void shuffle(std::int64_t count) {
@@ -39,40 +37,50 @@ struct Sweeper {
     return replicas.n_fixed + RandomPack::below(random.bits(), replicas.size - replicas.n_fixed)[0];
   }
 
-  // Candidates, and how much worse than what they replace they may be, in units of the temperature: a gain of x is
-  // accepted with probability min(1, exp(x)), which is that of x + e > 0 for an exponential e.
+  // Candidates at equal distances from a random one on, and how much worse than what they replace they may be, in units of the
+  // temperature: a gain of x is accepted with probability min(1, exp(x)), which is that of x + e > 0 for an exponential e.
   SAFDR_INLINE void draw_candidates(int count) {
     const Replicas& replicas = candidates.replicas;
+    const std::int64_t n_candidates = replicas.n_usable - replicas.size, distance = n_candidates / count;
+    Flags place = RandomPack::below(random.bits(), n_candidates) + replicas.size;
+    Words bits{};
     for (int t = 0; t < count; ++t) {
-      const Words bits = random.bits();
-      candidates.place[t] = RandomPack::below(bits, replicas.n_usable - replicas.size) + replicas.size;
+      candidates.place[t] = place;
+      place = place + distance;
+      place = choose(place < replicas.n_usable, place, place - n_candidates);
+      bits = t % 2 == 0 ? random.bits() : bits >> 32;
       patience[t] = RandomPack::exponential(bits);
     }
   }
 
   // Accepts or refuses the candidates one after the other; `kept` is what the member that may leave adds.
   SAFDR_INLINE void decide(int count, Doubles kept) {
-    Doubles gain[kBatch];
-    for (int t = 0; t < count; ++t) gain[t] = beta * candidates.gain[t];
     kept *= beta;
+    Flags winner = broadcast<std::int64_t>(-1);
+    ReplicaBlock& block = candidates.block;
+    const std::int64_t last = candidates.replicas.size - 1;
+    std::int32_t member[kPackSize];
+    for (int n = 0; n < kPackSize; ++n) member[n] = block.order[n][last];
     for (int t = 0; t < count; ++t) {
-      const Flags place = candidates.place[t];
-      const Flags accept =
-          candidates.block.alive & (gain[t] + patience[t] > kept);  // not for a gain of -infinity, or times zero
-      // A place counts once: another group may stand there now.
-      for (int u = t + 1; u < count; ++u) gain[u] = choose(candidates.place[u] == place, constant(kNever), gain[u]);
-      kept = choose(accept, gain[t], kept);
+      const Doubles gain = beta * candidates.gain[t];
+      const Flags accept = candidates.block.alive & (gain + patience[t] > kept);  // not for -infinity, or it times zero
+      kept = choose(accept, gain, kept);
+      winner = choose(accept, broadcast<std::int64_t>(t), winner);
       n_accepted -= accept;
-      candidates.replace(t, accept);
+      for (int n = 0; n < kPackSize; ++n) {
+        std::int32_t* place = block.order[n] + candidates.place[t][n];
+        const std::int32_t candidate = *place, leaving = member[n];
+        *place = accept[n] ? leaving : candidate;
+        member[n] = accept[n] ? candidate : leaving;
+      }
     }
+    for (int n = 0; n < block.n_alive(); ++n) block.order[n][last] = member[n];
+    candidates.replace(winner);
   }
 
   SAFDR_INLINE void sweep(std::int64_t n_proposals) {
     const Replicas& replicas = candidates.replicas;
-    // Of few proposals half as many share a place: sweeps of one place mix less than those of the paper. Of few
-    // candidates each is drawn once for a place, on average: one alone would go in and out.
-    const std::int64_t most = n_proposals < 4 * kBatch ? kBatch / 2 : kBatch;
-    const std::int64_t batch = std::min<std::int64_t>(most, replicas.n_usable - replicas.size);
+    const std::int64_t batch = std::min<std::int64_t>(kBatch, replicas.n_usable - replicas.size);
     const std::int64_t n_places = (n_proposals + batch - 1) / batch, n_members = replicas.size - replicas.n_fixed;
     for (std::int64_t place = 0; place < n_places; ++place) {
       if (stopped_at(place)) return;
@@ -94,16 +102,17 @@ struct Sweeper {
 SAFDR_CLONES void sweep_block(Sweeper& sweeper, const CriterionStack& criteria, const Criterion& all_rows,
                               const Sweeps& sweeps) {
   const ReplicaBlock& block = sweeper.candidates.block;
+  const Replicas& replicas = sweeper.candidates.replicas;
   Factor& factor = sweeper.candidates.factor;
   for (std::int64_t t = 0; t < sweeps.n_sweeps && !stopped(); ++t) {
-    const std::int64_t row = t * sweeper.candidates.replicas.n_replicas;
+    const std::int64_t row = t * replicas.n_replicas;
     for (int n = 0; n < kPackSize; ++n) {
-      sweeper.beta.set(n, sweeps.beta[row + block.replica(n)]);
+      sweeper.beta.set(n, replicas.sign * sweeps.beta[row + block.replica(n)]);
       factor.set_criterion(n, criteria[sweeps.batch[row + block.replica(n)]]);
     }
     sweeper.n_accepted = Flags{};
     sweeper.sweep(sweeps.n_proposals);
-    for (int n = 0; n < kPackSize; ++n) factor.set_criterion(n, all_rows);
+    factor.set_criterion(all_rows);
     const Doubles value = sweeper.candidates.build();
     for (int n = 0; n < block.n_alive(); ++n) {
       sweeps.accepted[row + block.first + n] = sweeper.n_accepted[n];
@@ -129,9 +138,9 @@ SAFDR_CLONES void value_pack(Factor& factor, const std::int32_t* subsets, std::i
 void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Groups& groups, const Replicas& replicas,
            const Sweeps& sweeps, std::int64_t n_threads) {
   run_tasks(count_blocks(replicas.n_replicas), n_threads, [&](auto next) {
-    AlignedBuffer<Doubles> memory(Candidates::size(groups, all_rows.n_columns));
+    Factor factor = Candidates::make_factor(all_rows, groups);
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      Sweeper sweeper(all_rows, groups, replicas, i, memory.data());
+      Sweeper sweeper(groups, replicas, i, factor);
       sweep_block(sweeper, criteria, all_rows, sweeps);
     }
   });
@@ -140,8 +149,7 @@ void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Grou
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
                    std::int64_t n_threads, double* values) {
   run_tasks(count_blocks(n_subsets), n_threads, [&](auto next) {
-    AlignedBuffer<Doubles> memory(Factor::size(size, size, criterion.n_columns));
-    Factor factor(size, size, criterion, memory.data());
+    Factor factor(size, size, criterion);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       const std::int64_t first = i * kPackSize;
       value_pack(factor, subsets + first * size, n_subsets - first, size, values + first);

@@ -152,4 +152,14 @@ void fit_subsets(const Columns& columns, FamilyName family, const Target& target
   if (n_subsets > 0) Shortlist(columns, family, target, null_model, subsets, n_subsets, size, options, fits).fit();
 }
 
+LocalModel second_order(const Columns& columns, FamilyName name, const Target& target, const std::int32_t* members,
+                        std::int64_t n_members, const double* theta, double penalty) {
+  const std::unique_ptr<Family> family = make_family(name, target);
+  Newton newton(columns, *family, n_members, {penalty, 0.0, 0, false});
+  newton.take(members);
+  AlignedBuffer<double> padded(newton.stride());
+  std::copy_n(theta, n_members + 1, padded.data());
+  return newton.local_model(padded.data());
+}
+
 }  // namespace safdr

@@ -32,4 +32,8 @@ void fit_subsets(const Columns& columns, FamilyName family, const Target& target
                  const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size, const FitOptions& options,
                  const Fits& fits);
 
+// The loss of one output near a model of some columns, whose intercept is last.
+LocalModel second_order(const Columns& columns, FamilyName family, const Target& target, const std::int32_t* members,
+                        std::int64_t n_members, const double* theta, double penalty);
+
 }  // namespace safdr

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "aligned.hpp"
 #include "chains/factor.hpp"
 #include "criterion.hpp"
 #include "simd/pack.hpp"
@@ -20,16 +21,13 @@ constexpr std::int64_t kTile = 2 * kPackSize;
 // adds |r|^2 / c to J, which loses |w_a|^2 / P_aa. Costs are subtracted from J.
 class SwapGains {
  public:
-  // In numbers.
-  static std::int64_t size(std::int64_t k, std::int64_t n_columns) {
-    return pitch(k) * (k + n_columns + 1) + 2 * k + (2 * k + n_columns + 1) * kTile;
-  }
-
-  // memory: size() numbers, aligned.
-  SwapGains(const Criterion& criterion, const double* cost, std::int64_t k, double* memory)
-      : criterion_(criterion), cost_(cost), k_(k), pitch_(pitch(k)), x_(memory), g_(x_ + k * kTile), r_(g_ + k * kTile),
-        price_(r_ + criterion.n_columns * kTile), P_(price_ + kTile), w_(P_ + k * pitch_),
-        change_(w_ + criterion.n_columns * pitch_), lost_(change_ + pitch_), inverse_p_(lost_ + k) {}
+  // sign: 1 to look for gains of J, -1 for losses.
+  SwapGains(const Criterion& criterion, const double* cost, double sign, std::int64_t k)
+      : criterion_(criterion), cost_(cost), sign_(sign), k_(k), pitch_((k + kPackSize - 1) / kPackSize * kPackSize),
+        memory_(pitch_ * (k + criterion.n_columns + 1) + 2 * k + (2 * k + criterion.n_columns + 1) * kTile),
+        x_(memory_.data()), g_(x_ + k * kTile), r_(g_ + k * kTile), price_(r_ + criterion.n_columns * kTile),
+        P_(price_ + kTile), w_(P_ + k * pitch_), change_(w_ + criterion.n_columns * pitch_), lost_(change_ + pitch_),
+        inverse_p_(lost_ + k) {}
 
   // Builds the state of a subset; returns J.
   SAFDR_INLINE double build(const std::int32_t* subset) {
@@ -65,7 +63,7 @@ class SwapGains {
     for (; a < k_; ++a) project<1>(a);
   }
 
-  // Gains of the evaluated features in place of the member at position a; false if none gains more than `least`.
+  // Gains of the evaluated features in place of the member at position a, times the sign; false if none exceeds `least`.
   SAFDR_INLINE bool gains(std::int64_t a, double least, double* gain) const {
     const Doubles p = constant(inverse_p_[a]);
     Doubles own[2], added[2];
@@ -79,11 +77,11 @@ class SwapGains {
         const Doubles r = packs(r_)[2 * col + h] + ratio * w_[col * pitch_ + a];
         added[h] += r * r;
       }
-      more = more | (added[h] > (packs(price_)[h] + (least + lost_[a])) * own[h]);
+      more = more | ((added[h] - (packs(price_)[h] + lost_[a]) * own[h]) * sign_ > own[h] * least);
     }
     if (!any(more)) return false;
     for (std::int64_t h = 0; h < 2; ++h) {
-      const Doubles result = added[h] / own[h] - packs(price_)[h] - lost_[a];
+      const Doubles result = (added[h] / own[h] - packs(price_)[h] - lost_[a]) * sign_;
       for (int n = 0; n < kPackSize; ++n) gain[h * kPackSize + n] = result[n];
     }
     return true;
@@ -185,12 +183,11 @@ class SwapGains {
     }
   }
 
-  // Rows of P begin on vector boundaries.
-  static std::int64_t pitch(std::int64_t k) { return (k + kPackSize - 1) / kPackSize * kPackSize; }
-
   const Criterion& criterion_;
   const double* cost_;
-  std::int64_t k_, pitch_;
+  double sign_;
+  std::int64_t k_, pitch_;  // rows of P begin on vector boundaries
+  AlignedBuffer<double> memory_;
   const std::int32_t* subset_ = nullptr;
   double *x_, *g_, *r_, *price_, *P_, *w_, *change_, *lost_, *inverse_p_;
   Doubles own_[2] = {};

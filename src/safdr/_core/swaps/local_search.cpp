@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "aligned.hpp"
 #include "chains/candidates.hpp"
 #include "parallel.hpp"
 #include "swaps/gains.hpp"
@@ -26,16 +25,17 @@ struct Swap {
   std::int64_t a = -1, place = -1;
 };
 
-// One replica of single features.
+// Single features, one replica after the other.
 class FeatureSearch {
  public:
-  FeatureSearch(const Criterion& criterion, const Replicas& replicas, std::int64_t index, double* memory)
-      : replicas_(replicas), n_features_(criterion.n_features), order_(replicas.order + index * n_features_),
-        gains_(criterion, replicas.cost, replicas.size, memory) {}
+  FeatureSearch(const Criterion& criterion, const Replicas& replicas)
+      : replicas_(replicas), n_features_(criterion.n_features),
+        gains_(criterion, replicas.cost, replicas.sign, replicas.size) {}
 
-  // Makes the best swap of each tile, one tile after the other, until no tile has one; returns the value. The state is
-  // sometimes recomputed, and the value must have risen: so the search ends.
-  SAFDR_INLINE double run() {
+  // Makes the best swap of each tile, one tile after the other, until no tile has one. The state is sometimes
+  // recomputed, and the value must have risen: so the search ends.
+  SAFDR_INLINE void run(std::int64_t replica) {
+    order_ = replicas_.order + replica * n_features_;
     const std::int64_t n_tiles = (replicas_.n_usable - replicas_.size + kTile - 1) / kTile;
     const std::int64_t n_turns = std::max(n_tiles, kTurnsABuild);
     double value = kNever;
@@ -43,7 +43,7 @@ class FeatureSearch {
       if (stopped_at(turn)) break;
       if (turn % n_turns == 0) {
         const double before = value;
-        value = gains_.build(order_);
+        value = replicas_.sign * gains_.build(order_);
         if (!(value > before)) break;  // a rise by rounding alone
       }
       const std::int64_t first = replicas_.size + turn % n_tiles * kTile;
@@ -55,7 +55,6 @@ class FeatureSearch {
       std::swap(order_[swap.a], order_[swap.place]);
       gains_.swap(swap.a, swap.place - first);
     }
-    return gains_.build(order_);
   }
 
  private:
@@ -83,11 +82,11 @@ class FeatureSearch {
 
   const Replicas& replicas_;
   std::int64_t n_features_;
-  std::int32_t* order_;
+  std::int32_t* order_ = nullptr;
   SwapGains gains_;
 };
 
-SAFDR_CLONES void search_features(FeatureSearch& search, double* value) { *value = search.run(); }
+SAFDR_CLONES void search_features(FeatureSearch& search, std::int64_t replica) { search.run(replica); }
 
 // ---- Groups: for each member all candidates, four replicas side by side ------------------------------------------------
 
@@ -125,36 +124,32 @@ SAFDR_INLINE bool search_round(Candidates& candidates, const Doubles& value, con
   return moved;
 }
 
-SAFDR_CLONES void search_block(Candidates& candidates, double* values) {
+SAFDR_CLONES void search_block(Candidates& candidates) {
   // A replica continues while a round raises its recomputed value: so all replicas end.
-  const ReplicaBlock& block = candidates.block;
-  Flags active = block.alive;
+  Flags active = candidates.block.alive;
   Doubles value = candidates.build();
   while (any(active) && search_round(candidates, value, active)) {
     const Doubles before = value;
     value = candidates.build();
     active = active & (value > before);
   }
-  for (int n = 0; n < block.n_alive(); ++n) values[block.first + n] = value[n];
 }
 
 }  // namespace
 
-void local_search(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t n_threads,
-                  double* values) {
-  const bool single = groups.longest == 1;
-  const std::int64_t n_tasks = single ? replicas.n_replicas : count_blocks(replicas.n_replicas);
-  run_tasks(n_tasks, n_threads, [&](auto next) {
-    AlignedBuffer<Doubles> memory(single ? SwapGains::size(replicas.size, criterion.n_columns) / kPackSize + 1
-                                         : Candidates::size(groups, criterion.n_columns));
+void local_search(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t n_threads) {
+  if (groups.longest == 1) {
+    run_tasks(replicas.n_replicas, n_threads, [&](auto next) {
+      FeatureSearch search(criterion, replicas);
+      for (std::int64_t i = next(); i >= 0; i = next()) search_features(search, i);
+    });
+    return;
+  }
+  run_tasks(count_blocks(replicas.n_replicas), n_threads, [&](auto next) {
+    Factor factor = Candidates::make_factor(criterion, groups);
     for (std::int64_t i = next(); i >= 0; i = next()) {
-      if (single) {
-        FeatureSearch search(criterion, replicas, i, reinterpret_cast<double*>(memory.data()));
-        search_features(search, values + i);
-      } else {
-        Candidates candidates(criterion, groups, replicas, i, memory.data());
-        search_block(candidates, values);
-      }
+      Candidates candidates(groups, replicas, i, factor);
+      search_block(candidates);
     }
   });
 }

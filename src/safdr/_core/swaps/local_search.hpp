@@ -8,8 +8,7 @@
 
 namespace safdr {
 
-// Moves each replica until no swap of one group raises its value, which is written to values.
-void local_search(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t n_threads,
-                  double* values);
+// Moves each replica until no swap of one group raises its value.
+void local_search(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t n_threads);
 
 }  // namespace safdr

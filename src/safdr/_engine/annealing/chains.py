@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 
@@ -63,9 +63,6 @@ class Dynamics(Protocol):
     @property
     def batch_fraction(self) -> float:
         """Share of the rows in a batch."""
-
-    def halves(self) -> tuple[Self, Self]:
-        """Split the work in two parts, for two criteria."""
 
     def run(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,8 +20,8 @@ ROUNDING = 1e-12
 class StopAndBatches:
     """Stopping rule and batches of rows, documented in `Annealing`."""
 
-    tol: float = 5e-3
-    n_iter_no_change: int = 5
+    tol: float = 0.02
+    n_iter_no_change: int = 3
     n_batches: int = 5
     batch_fraction: float = 0.5
 
@@ -31,15 +30,10 @@ class StopAndBatches:
 class AnnealingSettings(StopAndBatches):
     """Settings of `Annealing`."""
 
-    n_replicas: int = 50
+    n_replicas: int = 20
     sweeps: float = 0.5
     temperature_step: float = 0.7
     max_steps: int = 100
-
-    def halves(self) -> tuple[Self, Self]:
-        half = self.n_replicas // 2
-        first = replace(self, n_replicas=self.n_replicas - half)
-        return first, replace(self, n_replicas=max(1, half))
 
     def run(
         self,

@@ -7,8 +7,7 @@ thus spreads before it is lost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,11 +40,6 @@ class PopulationSettings(StopAndBatches):
     @property
     def n_replicas(self) -> int:
         return self.population
-
-    def halves(self) -> tuple[Self, Self]:
-        half = self.population // 2
-        first = replace(self, population=self.population - half)
-        return first, replace(self, population=max(2, half))
 
     def run(
         self,

@@ -62,7 +62,7 @@ class Standardiser:
     """Rows whose columns are standardised for the subsets to be fitted."""
 
     def __init__(self, X: RowArray, moments: Marginals) -> None:
-        self._X = X
+        self.X = X
         self._mean, variance = total_variance(moments)
         scale = np.sqrt(variance)
         self.scale = np.where(scale > 0, scale, 1.0)
@@ -74,17 +74,32 @@ class Standardiser:
     @cached_property
     def center(self) -> FloatArray:
         """Center of each column, subtracted before the division by its scale."""
-        return middle(self._X, self._mean, self.scale)
+        return middle(self.X, self._mean, self.scale)
+
+    @property
+    def _keeps_all(self) -> bool:
+        n_rows, n_features = self.X.shape
+        return -(-n_rows // BLOCK) * BLOCK * n_features <= NUMBERS_TO_KEEP
+
+    def take(self, columns: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return standardised columns, and the positions of some columns among them."""
+        if self._keeps_all:
+            return self._all, columns.astype(np.int32)
+        return self._standardised(columns), np.arange(len(columns), dtype=np.int32)
+
+    def standardised_model(
+        self, subset: IntArray, coefficients: FloatArray, intercept: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return a model of raw columns as one of the standardised columns."""
+        return coefficients * self.scale[subset], intercept + coefficients @ self.center[subset]
 
     def portions(self, subsets: IntArray) -> Iterator[Portion]:
         """Yield subsets with their columns, as many at a time as fit into memory."""
-        n_rows, n_features = self._X.shape
-        filled_up = -(-n_rows // BLOCK) * BLOCK
-        if filled_up * n_features <= NUMBERS_TO_KEEP:
+        if self._keeps_all:
             yield Portion(subsets, self._all, subsets)
             return
-        for some in portions(subsets, self._X.shape):
-            columns, numbered = renumbered(some, n_features)
+        for some in portions(subsets, self.X.shape):
+            columns, numbered = renumbered(some, self.X.shape[1])
             yield Portion(some, self._standardised(columns), numbered)
 
     def undo(self, fits: Fits, subsets: IntArray) -> Fits:
@@ -96,10 +111,10 @@ class Standardiser:
 
     @cached_property
     def _all(self) -> FloatArray:
-        return self._standardised(np.arange(self._X.shape[1]))
+        return self._standardised(np.arange(self.X.shape[1]))
 
     def _standardised(self, columns: IntArray) -> FloatArray:
-        return standardised(self._X, self.center, self.scale, columns)
+        return standardised(self.X, self.center, self.scale, columns)
 
 
 def renumbered(subsets: IntArray, n_features: int) -> tuple[IntArray, IntArray]:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from safdr._engine.arrays import FloatArray, RowArray
-from safdr._engine.rows import materialize
+from safdr._engine.arrays import FloatArray
 
 # Loss, slope and curvature of each row: at predictors of shape (n_rows,) or (n_rows, n_outputs).
 Derivatives: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
-# A row that the model is sure of has next to no curvature, and a response far off: at least this
-# share of the largest curvature keeps it in sight.
-LEAST_CURVATURE = 4e-3
 
 # Share assumed for a class without rows.
 LEAST_SHARE = 1e-12
@@ -64,17 +59,3 @@ def _log_shares(y: FloatArray, share: FloatArray) -> FloatArray:
 LOGISTIC = Family("logistic", "cross_entropy", _log_odds, _logistic)
 SOFTMAX = Family("softmax", "cross_entropy", _log_shares, _softmax)
 SQUARED = Family("squared", "squared_error", lambda y, share: np.array([share @ y]), _squared)
-
-
-def working_response(
-    fitter: Any, X: RowArray, positive: NDArray[np.bool_]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weight and the response of each row, near the model of all columns."""
-    # To second order, the loss of predictors near η is half the mean of curvature · (η -
-    # slope / curvature - predictor)², up to a constant. Weights are in units of the largest
-    # possible curvature, 1/4.
-    fits = fitter.fit(np.arange(X.shape[1])[None])
-    eta = np.asarray(materialize(X) @ fits.coefficients[0]).ravel() + fits.intercepts[0]
-    _, slope, curvature = LOGISTIC.derivatives(eta, positive.astype(np.float64))
-    weight = np.maximum(4.0 * curvature, LEAST_CURVATURE)
-    return weight, eta - 4.0 * slope / weight

@@ -94,3 +94,36 @@ def joined(parts: list[Fits]) -> Fits:
     together = zip(*parts, strict=True)
     arrays: list[Any] = [None if each[0] is None else np.concatenate(each) for each in together]
     return Fits(*arrays)
+
+
+def stacked(first: IntArray, second: IntArray) -> IntArray:
+    if first.shape[1] == second.shape[1]:
+        return np.concatenate([first, second])
+    longest = max(first.shape[1], second.shape[1])
+    return np.vstack(
+        [
+            np.pad(rows, ((0, 0), (0, longest - rows.shape[1])), constant_values=-1)
+            for rows in (first, second)
+        ]
+    )
+
+
+def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:
+    lengths, longest = np.sum(subsets >= 0, axis=1), subsets.shape[1]
+    if lengths.min() == longest:
+        return fitter.fit(subsets, best_only=best_only, n_threads=n_threads)
+    rows, parts = [], []
+    for length in np.unique(lengths):
+        rows.append(np.flatnonzero(lengths == length))
+        some = subsets[rows[-1], :length]
+        fits = fitter.fit(some, best_only=best_only, n_threads=n_threads)
+        parts.append(_padded(fits, longest))
+    return joined(parts).take(np.argsort(np.concatenate(rows)))
+
+
+def _padded(fits: Fits, longest: int) -> Fits:
+    if fits.coefficients is None:
+        return fits
+    slopes = fits.coefficients
+    width = [(0, 0)] * (slopes.ndim - 1) + [(0, longest - slopes.shape[-1])]
+    return fits._replace(coefficients=np.pad(slopes, width))

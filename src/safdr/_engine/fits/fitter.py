@@ -10,6 +10,7 @@ from safdr._engine.criterion import Criterion
 from safdr._engine.fits.columns import Standardiser
 from safdr._engine.fits.family import LOGISTIC, SOFTMAX, Family
 from safdr._engine.fits.fits import Fits, distinct_rows, joined
+from safdr._engine.rows import materialize, take_columns
 
 # A fit ends where its loss is certainly within this share of that without features above the
 # optimum. The step that follows leaves next to nothing.
@@ -50,6 +51,11 @@ class LinearFitter:
     def loss_name(self) -> str:
         return self.family.loss_name
 
+    @property
+    def null_intercept(self) -> FloatArray:
+        """Intercept of the model without features, of one output."""
+        return self._null_model[0]
+
     def baseline(self) -> float:
         return self._null_loss
 
@@ -64,6 +70,33 @@ class LinearFitter:
             fits = self._fit(columns, numbered, incumbent, best_only, n_threads)
             parts.append(self._rows.undo(fits, some))
         return joined(parts).take(inverse)
+
+    def near(
+        self, columns: IntArray, subset: IntArray, coefficients: FloatArray, intercept: FloatArray
+    ) -> Criterion:
+        """Return the second-order model of the loss at a model, as a criterion of some columns.
+
+        To second order, the loss of a subset lies below a constant by half of its value.
+        """
+        Z, places = self._rows.take(columns)
+        theta = np.zeros(len(columns) + 1)
+        slopes, theta[-1] = self._rows.standardised_model(subset, coefficients, intercept)
+        theta[np.searchsorted(columns, subset)] = slopes
+        rows = (self.family.name, Z, self._y, self._share)
+        H, target = _core.second_order(*rows, places, theta, penalty=self.penalty)
+        of_intercept = H[:-1, -1] / H[-1, -1]  # which is eliminated
+        A = H[:-1, :-1] - np.outer(of_intercept, H[-1, :-1])
+        D = target[:-1] - of_intercept * target[-1]
+        return Criterion(A, D[:, None], np.ones(len(D)), self.penalty)
+
+    def gradient(
+        self, subset: IntArray, coefficients: FloatArray, intercept: FloatArray
+    ) -> FloatArray:
+        """Return the gradient of the loss for all standardised columns at a model."""
+        X = self._rows.X
+        eta = np.asarray(take_columns(X, subset) @ coefficients.ravel()).ravel() + intercept
+        slope = self._share * self.family.derivatives(eta, self._y)[1]
+        return np.asarray(materialize(X).T @ slope).ravel() / self._rows.scale
 
     def _fit(
         self, Z: FloatArray, subsets: IntArray, incumbent: float, best_only: bool, n_threads: int

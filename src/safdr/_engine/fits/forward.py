@@ -1,4 +1,4 @@
-"""Forward selection on the log-loss."""
+"""Forward selection on the penalised loss."""
 
 from __future__ import annotations
 
@@ -6,138 +6,88 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
 
-from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.fits import Fitter
+from safdr._engine.descent import Model, promising
 from safdr._engine.interrupt import look_up
-from safdr._engine.rows import take_columns
 
-# Features whose models are fitted at each step: those with the largest score statistics, which
-# approximate the fall of the loss.
-MAX_TRIED = 32
+# Features whose models are fitted at each step: those with the largest predicted gains.
+MAX_TRIED = 16
 
-# A feature with a residual variance below this share is collinear.
+# A feature that keeps a smaller share of its curvature is collinear.
 COLLINEAR = 1e-5
 
 
 class _Path(NamedTuple):
-    """Features in the order of their entry, and the residuals of the model on them."""
+    """Features in the order of their entry, and the model on them."""
 
-    path: IntArray
-    residuals: FloatArray
+    order: IntArray
+    model: Model
 
 
 class ForwardSelection:
-    """Forward selection on rows of two classes, with one path for all sizes.
+    """Forward selection of single features, with one path for all sizes.
 
     Each step adds a feature that the screen keeps for the resulting size.
     """
 
     def __init__(
-        self,
-        fitter: Fitter,
-        X: RowArray,
-        positive: NDArray[np.bool_],
-        weight: FloatArray | None,
-        allowed: AllowedSubsets,
-        criterion: Any,
-        columns: Callable[[int], IntArray],
+        self, fitter: Any, allowed: AllowedSubsets, columns: Callable[[int], IntArray]
     ) -> None:
-        self._criterion = criterion
         self._fitter = fitter
-        self._X = X
-        self._y = positive.astype(np.float64)
-        self._weight = np.ones(len(positive)) if weight is None else weight
         self._allowed = allowed
         self._columns = columns
-        self._path = self._with_residuals(allowed.include)
+        self._path = _Path(allowed.include, self._model(np.sort(allowed.include)))
 
-    def subset(self, size: int) -> IntArray | None:
-        """Return the sorted subset of this size; None if constraints end the path before."""
-        path = self._path_to(size)
-        return np.sort(path[:size]) if len(self._allowed.include) <= size <= len(path) else None
+    def __call__(self, size: int) -> IntArray:
+        """Return the sorted subset of this size; none if constraints end the path before."""
+        order = self._path_to(size)
+        found = len(self._allowed.include) <= size <= len(order)
+        return np.sort(order[:size])[None] if found else np.empty((0, size), dtype=np.int64)
 
     def _path_to(self, size: int) -> IntArray:
         # Threads may come here at the same time: all compute the same.
-        known = self._path
-        while len(known.path) < size:
+        path = self._path
+        while len(path.order) < size:
             look_up()
-            tried = self._promising(known)
+            tried = self._tried(path)
             if not len(tried):
                 break
-            subsets = np.sort([[*known.path, j] for j in tried], axis=1)
+            subsets = np.sort([[*path.order, j] for j in tried], axis=1)
             fits = self._fitter.fit(subsets, best_only=True)
             best = int(np.nanargmin(fits.losses))
-            path = np.append(known.path, tried[best])
-            known = _Path(path, self._residuals(subsets[best], fits, best))
-        if len(known.path) > len(self._path.path):
-            self._path = known
-        return known.path
+            model = subsets[best], fits.coefficients[best], fits.intercepts[best]
+            path = _Path(np.append(path.order, tried[best]), model)
+        if len(path.order) > len(self._path.order):
+            self._path = path
+        return path.order
 
-    def _with_residuals(self, path: IntArray) -> _Path:
-        """Return a path with the residuals of the model on its features."""
-        if not len(path):
-            residuals = self._weight * self._y
-            mean = residuals.sum() / self._weight.sum()
-            return _Path(path, residuals - self._weight * mean)
-        subset = np.sort(path)
-        return _Path(path, self._residuals(subset, self._fitter.fit(subset[None]), 0))
+    def _model(self, subset: IntArray) -> Model:
+        if not len(subset):
+            return subset, np.empty(0), self._fitter.null_intercept
+        fits = self._fitter.fit(subset[None])
+        return subset, fits.coefficients[0], fits.intercepts[0]
 
-    def _residuals(self, subset: IntArray, fits: Any, i: int) -> FloatArray:
-        """Return the weighted residuals of a model, with mean zero."""
-        logits = np.asarray(self._X[:, subset] @ fits.coefficients[i]) + fits.intercepts[i]
-        residuals = self._weight * (self._y - expit(logits))
-        return residuals - self._weight * (residuals.sum() / self._weight.sum())
-
-    def _promising(self, known: _Path) -> IntArray:
-        """Return the candidates for the next step."""
-        path = known.path
-        free = np.intersect1d(self._allowed.free, self._columns(len(path) + 1))
-        free = np.setdiff1d(free, path)
-        if self._allowed.conflicts is not None:
-            free = free[~self._allowed.conflicts[path][:, free].any(axis=0)]
-        own = self._own_variance(path, free)
+    def _tried(self, path: _Path) -> IntArray:
+        """Return the features with the largest gains to second order."""
+        allowed, members = self._allowed, path.model[0]
+        free = np.intersect1d(allowed.free, self._columns(len(members) + 1))
+        free = np.setdiff1d(free, members)
+        if allowed.conflicts is not None:
+            free = free[~allowed.conflicts[members][:, free].any(axis=0)]
+        free = np.sort(promising(self._fitter, allowed, free, path.model))
+        columns = np.union1d(members, free)
+        near = self._fitter.near(columns, *path.model)
+        inside, outside = np.searchsorted(columns, members), np.searchsorted(columns, free)
+        A, D = near.A, near.D[:, 0]
+        shared = A[np.ix_(inside, outside)]
+        solved = np.linalg.solve(A[np.ix_(inside, inside)], np.column_stack([D[inside], shared]))
+        whole = A[outside, outside]
+        own = whole - np.einsum("ij,ij->j", shared, solved[:, 1:])
+        gain = (D[outside] - shared.T @ solved[:, 0]) ** 2 / np.maximum(own, COLLINEAR * whole)
         # Under a penalty alone, two copies of a feature would cost less than one.
-        if (own > COLLINEAR).any():
-            free, own = free[own > COLLINEAR], own[own > COLLINEAR]
-        if len(free) <= MAX_TRIED:
-            return free
-        scale = np.where(self._criterion.scale == 0, 1.0, self._criterion.scale)[free]
-        gradient = np.asarray(take_columns(self._X, free).T @ known.residuals).ravel() / scale
-        score = gradient**2 / np.maximum(own, COLLINEAR)
-        return np.sort(free[np.argsort(-score, kind="stable")[:MAX_TRIED]])
-
-    def _own_variance(self, path: IntArray, free: IntArray) -> FloatArray:
-        """Return the residual variance of features given the path, as a share."""
-        members = np.concatenate([path, free])
-        A, n = self._criterion.block(members), len(path)
-        # Without the ridge, which even a duplicate would have for its own. The diagonal is below
-        # one where a feature separates the classes, and zero where it is the label.
-        variance = np.maximum(np.diag(A) - self._criterion.ridge, np.finfo(float).eps)
-        among = A[:n, :n].copy()
-        np.fill_diagonal(among, variance[:n] * (1.0 + np.sqrt(np.finfo(float).eps)))
-        shared = A[:n, n:]
-        explained = np.einsum("ij,ij->j", shared, np.linalg.solve(among, shared))
-        own: FloatArray = 1.0 - explained / variance[n:]
-        return own
-
-
-class PlacedForward:
-    """Forward selection for a search among some of the columns."""
-
-    def __init__(self, forward: ForwardSelection, columns: IntArray) -> None:
-        self._forward = forward
-        self._columns = columns
-
-    def prepare(self, size: int) -> None:
-        self._forward.subset(size)
-
-    def candidates(self, size: int, *, n_threads: int = 1) -> IntArray:
-        del n_threads
-        subset = self._forward.subset(size)
-        if subset is None:
-            return np.empty((0, size), dtype=np.int64)
-        return np.searchsorted(self._columns, subset)[None]
+        fresh = own > (COLLINEAR * whole + near.ridge)
+        if fresh.any():
+            free, gain = free[fresh], gain[fresh]
+        return np.sort(free[np.argsort(-gain, kind="stable")[:MAX_TRIED]])
