@@ -45,13 +45,16 @@ def fixed(value: float, places: int = 3) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Write a number with `digits` significant digits; very large or small ones with a power."""
+    """Write a number with `digits` significant digits; very large or small ones with a power.
+
+    Its spaces do not break.
+    """
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value).replace("-", "−")
     if 10 ** min(digits, 3) <= abs(value) < LONGEST_WHOLE:
         return fixed(value, max(0, digits - 1 - math.floor(math.log10(abs(value)))))
     mantissa, _, exponent = f"{value:#.{digits}g}".partition("e")
-    power = f" × 10{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else ""
+    power = f"\u00a0×\u00a010{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else ""
     return mantissa.removesuffix(".").replace("-", "−") + power
 
 
