@@ -21,9 +21,6 @@ SMALLER = {
     "safdr._engine.columns.KEPT_BYTES": 2**14,
     "safdr._engine.centred_rows.BLOCK_COLUMNS": 16,
     "safdr._engine.screen.duplicates.COMPARED_BYTES": 2**12,
-    "safdr._engine.screen.window.WINDOW_BYTES": 2**14,
-    "safdr._engine.screen.window.N_COPIED": 5,
-    "safdr._engine.screen.window.MIN_OTHERS": 4,
 }
 
 

@@ -200,6 +200,34 @@ def fit_subsets(
     Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.
     """
 
+def second_order(
+    family: str,
+    Z: Annotated[
+        NDArray[numpy.float64],
+        dict(shape=(None, None, None), order="C", device="cpu", writable=False),
+    ],
+    y: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    weight: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    theta: Annotated[
+        NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    *,
+    penalty: float,
+) -> tuple[
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))],
+    Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+]:
+    """
+    Hessian of the penalised loss at a model of some columns, times its coefficients less the gradient.
+    """
+
 def explore_subsets(
     A: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)

@@ -11,7 +11,7 @@ from sklearn.linear_model import lars_path_gram
 from helpers import engine
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
-from safdr._engine.screen import Screen, screen_width, window
+from safdr._engine.screen import Screen, screen_width
 from safdr._engine.screen.group_path import GRID, group_path
 from safdr._engine.screen.path import lasso_path
 from safdr._engine.screen.problem import Problem, Root
@@ -153,27 +153,16 @@ def both_sources(X, y, weight):
     return engine.criterion_of(*rows), engine.criterion_of_columns(*rows)
 
 
-@pytest.mark.parametrize("length", [None, 100, 80, 0])
 @pytest.mark.parametrize("forced", [[], [2, 77]])
 @pytest.mark.parametrize("task", ["two classes", "four classes", "output"])
-def test_many_columns_have_the_same_order(task, forced, length, monkeypatch):
-    """Whether the window holds all columns, some (so that it moves), or none."""
+def test_many_columns_have_the_same_order(task, forced):
     full, wide = make_pair(task)
-    moves = []
-    if length is not None:
-        monkeypatch.setattr(window, "WINDOW_BYTES", 60 * 8 * length)
-        anchor = window.Window.anchor
-        monkeypatch.setattr(
-            window.Window, "anchor", lambda self, *given: (moves.append(1), anchor(self, *given))
-        )
     allowed = AllowedSubsets.make(120, always_include=forced) if forced else None
     screens = [Screen(one, n_rows=60, constraints=allowed) for one in (full, wide)]
     for size in (3, 8, 40):
         np.testing.assert_array_equal(*(screen.columns(size) for screen in screens))
     assert screens[0].order == screens[1].order
     assert len(screens[0].order) >= 46 - len(forced)
-    if length:
-        assert len(moves) > 2
 
 
 def test_the_ridge_of_the_path_may_differ_from_that_of_the_criterion():

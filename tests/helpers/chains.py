@@ -110,5 +110,5 @@ def _on_device(criterion):
 
 
 def local_search(replicas):
-    """Return where each replica would end by better and better swaps, and the values there."""
+    """Return where the best replicas would end by better and better swaps, and the values."""
     return replicas.local_search()

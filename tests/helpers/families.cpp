@@ -11,7 +11,7 @@ namespace {
 using safdr::Target;
 
 double exp_any(double x) {
-  const double e = safdr::exp_minus<std::uint64_t>(std::abs(x));
+  const double e = safdr::exp_minus(std::abs(x));
   return x < 0.0 ? e : 1.0 / e;
 }
 
@@ -48,7 +48,7 @@ class Cox : public safdr::Family {
     for (std::size_t g = 0; g < ties_.size(); ++g) {
       events_[g] = 0.0;
       for (std::int64_t n = ties_[g].first; n < ties_[g].second; ++n) {
-        total += risk_.data()[n] = t.weight[n] * safdr::exp_minus<std::uint64_t>(top - eta[n]);
+        total += risk_.data()[n] = t.weight[n] * safdr::exp_minus(top - eta[n]);
         events_[g] += t.weight[n] * t.y[n];
         loss -= t.weight[n] * t.y[n] * eta[n];
       }

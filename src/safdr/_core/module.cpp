@@ -18,7 +18,6 @@
 #include "numpy_arrays.hpp"
 #include "parallel.hpp"
 #include "proof/explore.hpp"
-#include "swaps/local_search.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -167,9 +166,8 @@ auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const 
   {
     const FitRows rows(Z, y, weight, static_cast<std::int64_t>(n_outputs));
     nb::gil_scoped_release release;
-    safdr::fit_subsets(rows.columns, name, rows.target, null_model.data(), subsets.data(),
-                       static_cast<std::int64_t>(n), static_cast<std::int64_t>(size),
-                       {penalty, tol, incumbent, best_only, separable, n_threads},
+    safdr::fit_subsets(rows.columns, name, rows.target, null_model.data(), subsets.data(), static_cast<std::int64_t>(n),
+                       static_cast<std::int64_t>(size), {penalty, tol, incumbent, best_only, separable, n_threads},
                        {coefficients.data.data(), loss.data.data(), separated.data.data(), converged.data.data(),
                         left.data.data(), n_iter.data.data()});
   }
@@ -177,9 +175,8 @@ auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const 
                          left.release(), n_iter.release());
 }
 
-auto second_order(const std::string& family, Stack<const double> Z, Vector<const double> y,
-                  Vector<const double> weight, Vector<const std::int32_t> columns, Vector<const double> theta,
-                  double penalty) {
+auto second_order(const std::string& family, Stack<const double> Z, Vector<const double> y, Vector<const double> weight,
+                  Vector<const std::int32_t> columns, Vector<const double> theta, double penalty) {
   const safdr::FamilyName name = family_of(family);
   const std::size_t q = theta.shape(0);
   NewArray<double, 2> hessian({q, q});
@@ -188,8 +185,8 @@ auto second_order(const std::string& family, Stack<const double> Z, Vector<const
     const FitRows rows(Z, y, weight, 1);
     nb::gil_scoped_release release;
     const auto n = static_cast<std::int64_t>(q);
-    const auto model = safdr::second_order(rows.columns, name, rows.target, columns.data(), n - 1, theta.data(),
-                                           penalty);
+    const auto model =
+        safdr::second_order(rows.columns, name, rows.target, columns.data(), n - 1, theta.data(), penalty);
     std::copy_n(model.target.data(), q, target.data.data());
     double* H = hessian.data.data();
     for (std::int64_t j = 0; j < n; ++j) {
@@ -289,7 +286,8 @@ NB_MODULE(_core, m) {
         "Fit a penalised model to each subset.\n\n"
         "Returns coefficients, losses, whether separated, whether converged, what is left at most, Newton steps.");
   m.def("second_order", &second_order, "family"_a, "Z"_a, "y"_a, "weight"_a, "columns"_a, "theta"_a, nb::kw_only(),
-        "penalty"_a, "Hessian of the penalised loss at a model of some columns, times its coefficients less the gradient.");
+        "penalty"_a,
+        "Hessian of the penalised loss at a model of some columns, times its coefficients less the gradient.");
   m.def("explore_subsets", &explore_subsets, "A"_a, "D"_a, "included"_a, "free"_a, "inverse"_a, "coefficients"_a,
         "schur"_a, "rest"_a, "delta"_a, "cost"_a, "conflicts"_a.none(), "nodes"_a, "bounds"_a, nb::kw_only(), "all"_a,
         "value"_a, "size"_a, "threshold"_a, "slack"_a, "improve"_a, "at_most"_a, "n_steps"_a, "seconds"_a,

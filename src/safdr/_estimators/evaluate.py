@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from safdr._engine.annealing.compiled import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.fits.fits import Fits
-from safdr._engine.search import OWN_LOSS, fit_padded, padded
+from safdr._engine.fits.fits import Fits, fit_padded
+from safdr._engine.search import OWN_LOSS, padded
 from safdr._estimators.data import Problem
 from safdr._estimators.features import features_of
 from safdr._estimators.inputs import fit_seed, make_problem

@@ -142,7 +142,10 @@ class PopulationAnnealing(BaseEstimator):
     max_steps : int, default=200
         Largest number of temperature steps.
 
-    tol, n_iter_no_change, n_batches, batch_fraction, screen, device
+    tol, n_iter_no_change : float, default=5e-3, and int, default=5
+        As in `Annealing`.
+
+    n_batches, batch_fraction, screen, device
         As in `Annealing`.
 
     See Also
@@ -175,8 +178,8 @@ class PopulationAnnealing(BaseEstimator):
         sweeps: float = 1.0,
         target_ess: float = 0.9,
         max_steps: int = 200,
-        tol: float = 0.02,
-        n_iter_no_change: int = 3,
+        tol: float = 5e-3,
+        n_iter_no_change: int = 5,
         n_batches: int = 5,
         batch_fraction: float = 0.5,
         screen: int | str | None = "auto",

@@ -45,7 +45,7 @@ struct Candidates {
     block.move_to_end(a, replicas.size);
     if (groups.longest == 1) return factor.open(a) - cost_at(last);
     build_members(last);
-    place[0] = broadcast(last);
+    place[0] = constant(last);
     evaluate(1);
     return gain[0];
   }
@@ -137,7 +137,7 @@ struct Candidates {
       const std::uint8_t* conflicts = replicas.conflicts + block.order[n][at[n]] * groups.n_groups;
       const auto conflict = [&](std::int32_t member) { return conflicts[member] != 0; };
       if (at[n] >= replicas.size && std::any_of(block.order[n], block.order[n] + replicas.size - 1, conflict)) {
-        found.set(n, -1);
+        found[n] = -1;
       }
     }
     return found;

@@ -22,7 +22,7 @@ class Factor {
       : n_features_(criterion.n_features), n_columns_(criterion.n_columns), memory_(n_rows * (width + 2 + n_columns_)),
         inverse_(memory_.data()), pivot_(inverse_ + n_rows), z_(pivot_ + n_rows),
         feature_(static_cast<std::size_t>(n_rows * kPackSize)),
-        present_(static_cast<std::size_t>(n_rows), broadcast<std::int64_t>(-1)) {
+        present_(static_cast<std::size_t>(n_rows), constant(std::int64_t{-1})) {
     Doubles* row = z_ + n_rows * n_columns_;
     for (std::int64_t i = 0; i < n_rows; ++i) row_.push_back(row + i * width);
     set_criterion(criterion);
@@ -50,7 +50,7 @@ class Factor {
   // The same of rows that may fill up shorter subsets: a negative feature adds nothing.
   SAFDR_INLINE void put_or_fill(int slot, std::int64_t i, std::int32_t feature) {
     put(slot, i, std::max(feature, 0));
-    present_[static_cast<std::size_t>(i)].set(slot, feature < 0 ? 0 : -1);
+    present_[static_cast<std::size_t>(i)][slot] = feature < 0 ? 0 : -1;
   }
 
   // Appends the rows before `last`, which were put; returns their gain of J.

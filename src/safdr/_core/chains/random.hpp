@@ -14,7 +14,7 @@ class RandomPack {
   // streams[n] points to the four words of replica n.
   SAFDR_INLINE explicit RandomPack(std::uint64_t* const* streams) {
     for (int word = 0; word < 4; ++word) {
-      for (int n = 0; n < kPackSize; ++n) s_[word].set(n, streams[n][word]);
+      for (int n = 0; n < kPackSize; ++n) s_[word][n] = streams[n][word];
     }
   }
 
@@ -38,13 +38,8 @@ class RandomPack {
 
   // Exponential with mean one, from the lower 32 bits: from 1e-10 to 23.
   static SAFDR_INLINE Doubles exponential(const Words& bits) {
-    const Words low = bits & std::uint64_t{0xffffffff};
-    Doubles result;
-    for (int i = 0; i < result.kParts; ++i) {
-      const auto whole = __builtin_convertvector(std::bit_cast<Flags::Part>(low.part[i]), Doubles::Part);
-      result.part[i] = minus_log<Flags::Part>((whole + 0.5) * 0x1.0p-32);
-    }
-    return result;
+    const Flags low = std::bit_cast<Flags>(bits & std::uint64_t{0xffffffff});
+    return log_from_one<Words>(0x1.0p32 / (__builtin_convertvector(low, Doubles) + 0.5));
   }
 
   // Uniform on {0, ..., n-1} from the upper 32 bits: the bias, n / 2^32, is too small to affect a run.

@@ -42,7 +42,7 @@ struct ReplicaBlock {
   ReplicaBlock(const Replicas& replicas, std::int64_t n_groups, std::int64_t index)
       : first(index * kPackSize), last(std::min(first + kPackSize, replicas.n_replicas)) {
     for (int n = 0; n < kPackSize; ++n) {
-      alive.set(n, first + n < last ? -1 : 0);
+      alive[n] = first + n < last ? -1 : 0;
       order[n] = replicas.order + replica(n) * n_groups;
       streams[n] = replicas.streams + 4 * replica(n);
     }

@@ -56,7 +56,7 @@ struct Sweeper {
   // Accepts or refuses the candidates one after the other; `kept` is what the member that may leave adds.
   SAFDR_INLINE void decide(int count, Doubles kept) {
     kept *= beta;
-    Flags winner = broadcast<std::int64_t>(-1);
+    Flags winner = constant(std::int64_t{-1});
     ReplicaBlock& block = candidates.block;
     const std::int64_t last = candidates.replicas.size - 1;
     std::int32_t member[kPackSize];
@@ -65,7 +65,7 @@ struct Sweeper {
       const Doubles gain = beta * candidates.gain[t];
       const Flags accept = candidates.block.alive & (gain + patience[t] > kept);  // not for -infinity, or it times zero
       kept = choose(accept, gain, kept);
-      winner = choose(accept, broadcast<std::int64_t>(t), winner);
+      winner = choose(accept, constant(std::int64_t{t}), winner);
       n_accepted -= accept;
       for (int n = 0; n < kPackSize; ++n) {
         std::int32_t* place = block.order[n] + candidates.place[t][n];
@@ -107,7 +107,7 @@ SAFDR_CLONES void sweep_block(Sweeper& sweeper, const CriterionStack& criteria, 
   for (std::int64_t t = 0; t < sweeps.n_sweeps && !stopped(); ++t) {
     const std::int64_t row = t * replicas.n_replicas;
     for (int n = 0; n < kPackSize; ++n) {
-      sweeper.beta.set(n, replicas.sign * sweeps.beta[row + block.replica(n)]);
+      sweeper.beta[n] = replicas.sign * sweeps.beta[row + block.replica(n)];
       factor.set_criterion(n, criteria[sweeps.batch[row + block.replica(n)]]);
     }
     sweeper.n_accepted = Flags{};
@@ -122,8 +122,10 @@ SAFDR_CLONES void sweep_block(Sweeper& sweeper, const CriterionStack& criteria, 
   sweeper.random.store(block.streams, block.n_alive());
 }
 
-SAFDR_CLONES void value_pack(Factor& factor, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
-                             double* values) {
+}  // namespace
+
+SAFDR_CLONES void pack_values(Factor& factor, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                              double* values) {
   for (int n = 0; n < kPackSize; ++n) {
     const std::int32_t* subset = subsets + std::min<std::int64_t>(n, n_subsets - 1) * size;
     for (std::int64_t l = 0; l < size; ++l) factor.put_or_fill(n, l, subset[l]);
@@ -132,8 +134,6 @@ SAFDR_CLONES void value_pack(Factor& factor, const std::int32_t* subsets, std::i
   const Doubles value = factor.extend(size);
   for (int n = 0; n < std::min<std::int64_t>(kPackSize, n_subsets); ++n) values[n] = value[n];
 }
-
-}  // namespace
 
 void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Groups& groups, const Replicas& replicas,
            const Sweeps& sweeps, std::int64_t n_threads) {
@@ -152,7 +152,7 @@ void subset_values(const Criterion& criterion, const std::int32_t* subsets, std:
     Factor factor(size, size, criterion);
     for (std::int64_t i = next(); i >= 0; i = next()) {
       const std::int64_t first = i * kPackSize;
-      value_pack(factor, subsets + first * size, n_subsets - first, size, values + first);
+      pack_values(factor, subsets + first * size, n_subsets - first, size, values + first);
     }
   });
 }

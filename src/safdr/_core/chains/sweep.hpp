@@ -22,8 +22,16 @@ struct Sweeps {
 void sweep(const CriterionStack& criteria, const Criterion& all_rows, const Groups& groups, const Replicas& replicas,
            const Sweeps& sweeps, std::int64_t n_threads);
 
+// Moves each replica until no swap of one group raises its value.
+void local_search(const Criterion& criterion, const Groups& groups, const Replicas& replicas, std::int64_t n_threads);
+
 // The criterion value of each subset, from scratch. Rows have `size` features, or are filled up with -1.
 void subset_values(const Criterion& criterion, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
                    std::int64_t n_threads, double* values);
+
+class Factor;
+// The same of up to four subsets, with a factor of `size` rows.
+void pack_values(Factor& factor, const std::int32_t* subsets, std::int64_t n_subsets, std::int64_t size,
+                 double* values);
 
 }  // namespace safdr

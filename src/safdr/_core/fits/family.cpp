@@ -13,7 +13,7 @@ SAFDR_INLINE double log_of_sum(double r, double sum) { return log_from_one(sum) 
 // The loss of a row is log(sum) + linear.
 SAFDR_INLINE void logistic_row(double eta, double y, double& e, double& sum, double& linear, double& slope,
                                double& curvature) {
-  e = exp_minus<std::uint64_t>(std::abs(eta));
+  e = exp_minus(std::abs(eta));
   sum = 1.0 + e;
   linear = (eta > 0.0 ? eta : 0.0) - y * eta;
   const double larger = 1.0 / sum, smaller = e * larger;
@@ -97,7 +97,7 @@ SAFDR_CLONES double softmax_block(const Target& t, const double* eta, std::int64
     const double* e = eta + c * N + start;
     double* pc = p + c * N + start;
     for (std::int64_t n = 0; n < kBlock; ++n) {
-      pc[n] = exp_minus<std::uint64_t>(top[n] - e[n]);
+      pc[n] = exp_minus(top[n] - e[n]);
       others[n] += e[n] < top[n] ? pc[n] : 0.0;
       sum[n] += e[n] < top[n] ? 0.0 : 1.0;
     }

@@ -5,11 +5,12 @@
 #include <memory>
 
 #include "aligned.hpp"
+#include "chains/factor.hpp"
+#include "chains/sweep.hpp"
 #include "interrupt.hpp"
 #include "parallel.hpp"
 #include "proof/bounds.hpp"
 #include "proof/elimination.hpp"
-#include "proof/judge.hpp"
 
 namespace safdr {
 namespace {
@@ -53,7 +54,7 @@ class Explorer {
  public:
   Explorer(const ProofRoot& root, const ProofOptions& options, Clock::time_point end)
       : root_(root), options_(options), end_(end), layout_(layout_of(root)),
-        judge_(root.criterion, root.cost, options.size), losses_(root.n_free),
+        factor_(options.size, options.size, root.criterion), losses_(root.n_free),
         row_(static_cast<std::size_t>(layout_.stride)), square_(row_.size()), gains_(row_.size()) {
     for (std::int64_t j = 0; j < root.n_free; ++j) cost_.push_back(root.cost[root.free[j]]);
   }
@@ -288,7 +289,8 @@ class Explorer {
     subset.assign(root_.included, root_.included + root_.n_included);
     for (const std::int32_t j : chosen_) subset.push_back(root_.free[j]);
     std::sort(subset.begin(), subset.end());
-    candidate_.value = judge_.value(subset.data());
+    pack_values(factor_, subset.data(), 1, options_.size, &candidate_.value);
+    for (const std::int32_t j : subset) candidate_.value -= root_.cost[j];
     if (candidate_.value > threshold_) keep_candidate();
   }
 
@@ -325,7 +327,7 @@ class Explorer {
   const ProofOptions& options_;
   const Clock::time_point end_;
   const Layout layout_;
-  Judge judge_;
+  Factor factor_;
   Losses losses_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::int32_t> chosen_, in_, out_;  // numbers among the free ones of the root

@@ -39,7 +39,7 @@ class SearchChains(Chains, Protocol):
         """Sorted columns of each replica, padded with -1."""
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        """Return the local optimum that swaps reach from each replica, and its value.
+        """Return the local optima that swaps reach from the best replicas, and their values.
 
         The replicas stay where they are.
         """

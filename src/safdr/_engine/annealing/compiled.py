@@ -23,6 +23,10 @@ MIN_THREADED_WORK = 1e6
 SWEEPS_AT_ONCE = 5
 MAX_WORK = 2e7
 
+# Replicas that local search starts from. With 8 its best value was that of all 50 replicas, but for
+# 1e-4 of it, on 25 problems of 30 to 500 features.
+MAX_STARTS = 8
+
 # Largest variance inflation of a matrix that is inverted: nine of sixteen digits remain.
 MAX_INFLATION = 1e7
 
@@ -105,8 +109,9 @@ class CompiledChains:
         return values, accepted / self.n_proposals
 
     def local_search(self) -> tuple[IntArray, FloatArray]:
-        replicas, inverse = distinct(self.subsets)
-        order = np.ascontiguousarray(self._order[replicas])
+        replicas, _ = distinct(self.subsets)
+        best = np.argsort(-self.values[replicas], kind="stable")[:MAX_STARTS]
+        order = np.ascontiguousarray(self._order[replicas[best]])
         if self._can_move:
             _core.local_search(
                 self._all_rows[0][0],
@@ -117,7 +122,7 @@ class CompiledChains:
                 n_threads=self._n_threads,
             )
         subsets = self._subsets_of(order)
-        return subsets[inverse], self._values_of(subsets)[inverse]
+        return subsets, self._values_of(subsets)
 
     def take(self, indices: IntArray) -> None:
         check_taken(indices, len(self._streams))

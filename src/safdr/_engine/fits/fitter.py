@@ -83,7 +83,7 @@ class LinearFitter:
         slopes, theta[-1] = self._rows.standardised_model(subset, coefficients, intercept)
         theta[np.searchsorted(columns, subset)] = slopes
         rows = (self.family.name, Z, self._y, self._share)
-        H, target = _core.second_order(*rows, places, theta, penalty=self.penalty)
+        H, target = _core.second_order(*rows, places.astype(np.int32), theta, penalty=self.penalty)
         of_intercept = H[:-1, -1] / H[-1, -1]  # which is eliminated
         A = H[:-1, :-1] - np.outer(of_intercept, H[-1, :-1])
         D = target[:-1] - of_intercept * target[-1]

@@ -9,7 +9,6 @@ import numpy as np
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr._engine.screen.problem import Problem
-from safdr._engine.screen.window import Window
 
 # Each penalty is this share of the one before; the path ends at this share of the largest.
 GRID = 0.97
@@ -30,10 +29,8 @@ def group_path(problem: Problem) -> Iterator[int]:
     """Yield features in the order of the first penalty at which B_j ≠ 0."""
     # Ties are broken by the largest gradient without the feature's share. The path ends
     # early if its solutions stop converging.
-    window = Window(problem)
     solver = _ActiveSet(problem)
-    sizes = problem.sizes(window.left)[problem.usable[window.features]]
-    largest = float(sizes.max(initial=0.0))
+    largest = float(problem.sizes(problem.start[1])[problem.usable].max(initial=0.0))
     entered = np.zeros(len(problem.usable), dtype=bool)
     n_points = int(np.log(SMALLEST_PENALTY) / np.log(GRID)) + 1 if largest > 0 else 0
     for penalty in largest * GRID ** np.arange(1, n_points):
@@ -41,18 +38,15 @@ def group_path(problem: Problem) -> Iterator[int]:
         while True:
             if not solver.solve(penalty):
                 return
-            if not window.covers(solver.members, solver.slopes, penalty):
-                window.anchor(solver.members, solver.slopes)
-            left = problem.D[window.features] - window.products(solver.members, solver.slopes)
-            out = problem.sizes(left) > penalty * (1.0 + TOL)
-            out &= problem.usable[window.features]
-            out[window.positions(solver.members)] = False
+            left = problem.D - problem.products(solver.members, solver.slopes)
+            out = problem.usable & (problem.sizes(left) > penalty * (1.0 + TOL))
+            out[solver.members] = False
             if not out.any():
                 break
-            solver.add(window, window.features[out])
-        new = solver.features[solver.inside.any(axis=1) & ~entered[solver.features]]
-        alone = left[window.positions(new)]
-        alone += problem.variance[new, None] * solver.inside[solver.positions(new)]
+            solver.add(np.flatnonzero(out))
+        is_new = solver.inside.any(axis=1) & ~entered[solver.features]
+        new = solver.features[is_new]
+        alone = left[new] + problem.variance[new, None] * solver.inside[is_new]
         entered[new] = True
         yield from new[np.lexsort((new, -problem.sizes(alone)))].tolist()
         if np.array_equal(entered, problem.usable):
@@ -82,14 +76,10 @@ class _ActiveSet:
         forced = self._problem.D[self._forced] - self._across @ self.inside
         return np.concatenate([self._root.solve(forced), self.inside])
 
-    def positions(self, features: IntArray) -> IntArray:
-        order = np.argsort(self.features)
-        return np.asarray(order[np.searchsorted(self.features, features, sorter=order)])
-
-    def add(self, window: Window, features: IntArray) -> None:
+    def add(self, features: IntArray) -> None:
         problem, n_forced = self._problem, len(self._forced)
         for feature in features.tolist():
-            row = window.row(feature, self.members)
+            row = problem.row(feature, self.members)
             across = self._root.solve(row[:n_forced, None])
             row[n_forced:] -= (self._across.T @ across)[:, 0]
             own = problem.variance[feature] - float(row[:n_forced] @ across[:, 0])

@@ -10,7 +10,6 @@ import numpy as np
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr._engine.screen.problem import Problem
-from safdr._engine.screen.window import Window
 
 # Events nearer to each other than this share of the penalty are ties: the first index is first.
 TIE = 1e-10
@@ -35,66 +34,49 @@ def lasso_path(problem: Problem) -> Iterator[Event]:
     # - t·v with u = A_SS⁻¹·d_S and v = A_SS⁻¹·side, and c falls by A·v, until another
     # feature has as much as the members, or a slope is back at zero. Forced members have
     # the side 0.
-    window = Window(problem)
     members, root = problem.forced.tolist(), problem.root()
     sides = np.zeros(len(members))
     outside = problem.usable.copy()
     outside[members] = False
-    left = window.left[:, 0].copy()
-    sizes = problem.sizes(window.left, window.features)[outside[window.features]]
-    penalty = largest = float(sizes.max(initial=0.0))
+    left = problem.start[1][:, 0].copy()
+    penalty = largest = float(problem.sizes(left[:, None])[outside].max(initial=0.0))
     moved, stuck = -1, 0
     while penalty > SMALLEST_PENALTY * largest and stuck < MAX_STUCK:
         look_up()
         active = np.array(members, dtype=np.int64)
         u, v = root.solve(np.stack([problem.D[active, 0], sides], axis=1)).T
-        falls = window.products(active, v[:, None])[:, 0]
+        falls = problem.products(active, v[:, None])[:, 0]
         tie = TIE * penalty
         ways_out = _ways_out(u - penalty * v, v, sides)
-        ways_in = _ways_in(problem, window.features, penalty, left, falls)
-        ways_in[~outside[window.features]] = np.inf
+        ways_in = _ways_in(problem, penalty, left, falls)
+        ways_in[~outside] = np.inf
         # Rounding must not reverse the last event.
         ways_out[(active == moved) & (ways_out <= tie)] = np.inf
-        ways_in[(window.features == moved) & (ways_in <= tie)] = np.inf
+        if moved >= 0 and ways_in[moved] <= tie:
+            ways_in[moved] = np.inf
         length = min(ways_out.min(initial=np.inf), ways_in.min(initial=np.inf), penalty)
-        after = penalty - length
-        if not window.covers(active, (u - after * v)[:, None], after):
-            if window.is_fresh:
-                window.widen()
-            else:
-                window.anchor(active, (u - penalty * v)[:, None])
-            left = window.left[:, 0].copy()
-            continue
         if length == penalty:
             return
-        leaving = active[ways_out <= length + tie].min(initial=len(outside))
-        entering = window.features[ways_in <= length + tie].min(initial=len(outside))
-        if entering < leaving:
-            row = window.row(entering, active)
-            if not root.append(row, problem.variance[entering]):
-                outside[entering] = False
-                continue
+        leaving = int(active[ways_out <= length + tie].min(initial=len(outside)))
+        entering = int(np.flatnonzero(ways_in <= length + tie).min(initial=len(outside)))
+        enters = entering < leaving
+        if enters and not root.append(problem.row(entering, active), problem.variance[entering]):
+            outside[entering] = False
+            continue
         stuck = stuck + 1 if length <= tie else 0
-        penalty, left = after, left - length * falls
-        left[window.positions(active)] = sides * penalty
-        yield Event(int(entering) if entering < leaving else -1, penalty, active, u - penalty * v)
-        moved = int(min(entering, leaving))
-        outside[moved] = leaving < entering
-        if entering < leaving:
+        penalty, left = penalty - length, left - length * falls
+        left[active] = sides * penalty
+        yield Event(entering if enters else -1, penalty, active, u - penalty * v)
+        moved = min(entering, leaving)
+        outside[moved] = not enters
+        if enters:
             members.append(moved)
-            sides = np.append(sides, np.sign(left[window.positions(np.array([moved]))]))
+            sides = np.append(sides, np.sign(left[moved]))
         else:
             place = members.index(moved)
             root.remove(place)
             del members[place]
             sides = np.delete(sides, place)
-        if window.is_widened:
-            every = problem.D.copy()
-            every[window.features, 0] = left
-            active = np.array(members, dtype=np.int64)
-            u, v = root.solve(np.stack([problem.D[active, 0], sides], axis=1)).T
-            window.anchor(active, (u - penalty * v)[:, None], every)
-            left = window.left[:, 0].copy()
 
 
 def _ways_out(slopes: FloatArray, v: FloatArray, sides: FloatArray) -> FloatArray:
@@ -105,16 +87,14 @@ def _ways_out(slopes: FloatArray, v: FloatArray, sides: FloatArray) -> FloatArra
     return ways
 
 
-def _ways_in(
-    problem: Problem, features: IntArray, penalty: float, left: FloatArray, falls: FloatArray
-) -> FloatArray:
+def _ways_in(problem: Problem, penalty: float, left: FloatArray, falls: FloatArray) -> FloatArray:
     """Return the fall of the penalty at which each feature can enter with an allowed sign."""
-    ways = np.full(len(features), np.inf)
+    ways = np.full(len(left), np.inf)
     for side in (1.0, -1.0):
         slower = 1.0 - side * falls
         gap = np.maximum(penalty - side * left, 0.0)
         far = np.divide(gap, slower, out=np.full(len(gap), np.inf), where=slower > 0)
         if problem.signs is not None:
-            far[side * problem.signs[features] < 0] = np.inf
+            far[side * problem.signs < 0] = np.inf
         np.minimum(ways, far, out=ways)
     return ways

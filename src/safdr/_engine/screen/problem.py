@@ -87,10 +87,6 @@ class Problem:
         ridge = criterion.ridge + self.extra
         return Problem(criterion, self.usable, forced=self._forced, signs=self.signs, ridge=ridge)
 
-    @property
-    def is_dense(self) -> bool:
-        return self.criterion.is_dense
-
     @cached_property
     def forced(self) -> IntArray:
         """The forced features, without those that depend on others of them."""
@@ -126,11 +122,11 @@ class Problem:
         product[features] += self.extra * slopes
         return np.asarray(product)
 
-    def sizes(self, left: FloatArray, features: IntArray | slice = slice(None)) -> FloatArray:
+    def sizes(self, left: FloatArray) -> FloatArray:
         """Return the penalties above which features stay out, given D - A·B."""
         if left.shape[1] > 1:
             return np.asarray(np.sqrt(np.einsum("ij,ij->i", left, left)))
         if self.signs is None:
             return np.abs(left[:, 0])
-        signs = self.signs[features]
+        signs = self.signs
         return np.where(signs == 0, np.abs(left[:, 0]), signs * left[:, 0])
