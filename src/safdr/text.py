@@ -279,9 +279,14 @@ def stability(result: Result) -> str:
         return found.get("note", "") if found else ""
     value, low, high = found["index"]
     agree = next(text for least, text in AGREEMENT if value >= least)
+    more = ""
+    if "expected_errors" in found:
+        # Features with at most the average probability of selection (Shah and Samworth 2013).
+        n = number(found["expected_errors"], 2)
+        more = f" Of the features in 90\u00a0% of them, at most {n} are expected to be chance."
     return (
         f"Stability {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}; 0 = chance, 1 = always"
-        f" the same): {found['n']} half-samples {agree}."
+        f" the same): {found['n']} half-samples {agree}.{more}"
     )
 
 

@@ -139,8 +139,8 @@ def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
     from safdr import SeparationWarning
 
     kinds = {str(each.message): each.category for each in caught}
-    known = {text: kind for text, kind in kinds.items() if issubclass(kind, UserWarning)}
-    return [text for text, kind in known.items() if not issubclass(kind, SeparationWarning)]
+    known = [text for text, kind in kinds.items() if issubclass(kind, UserWarning)]
+    return [text for text in known if not issubclass(kinds[text], SeparationWarning)]
 
 
 def _report(

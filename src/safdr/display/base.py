@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._estimators.features import allowed_subsets, feature_names, group_names
+from safdr._estimators.inputs import allowed_subsets, feature_names, group_names
 from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]

@@ -59,13 +59,8 @@ def read_features(selector: Any, names: Sequence[Any] | None) -> Features:
     of_column = np.zeros(n, dtype=np.int64)
     for i, members in enumerate(groups):
         of_column[members] = i
-    return Features(
-        titles,
-        groups,
-        of_column,
-        columns,
-        list(dict.fromkeys(of_column[selector.subset_].tolist())),
-    )
+    selected = list(dict.fromkeys(of_column[selector.subset_].tolist()))
+    return Features(titles, groups, of_column, columns, selected)
 
 
 def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:
