@@ -75,7 +75,6 @@ class Recipe:
 
     @classmethod
     def make(cls, selector: Any, problem: Any, seed: int, n_jobs: int = 1) -> Self:
-        """Return the recipe of a selector."""
         annealing, criterion = selector.annealing, selector.criterion
         width = "auto" if annealing is None else annealing.screen
         # The path ignores costs. With more than two classes a screen costs a little AUC.
@@ -123,7 +122,6 @@ class Recipe:
 
     @property
     def usable(self) -> IntArray:
-        """All columns but the excluded ones."""
         allowed = self.problem.allowed
         kept = np.ones(allowed.n_groups, dtype=bool)
         kept[allowed.exclude] = False
@@ -136,7 +134,6 @@ class Recipe:
 
     @property
     def duplicate_columns(self) -> IntArray:
-        """Columns that duplicate others."""
         return np.flatnonzero(self._duplicates.redundant)
 
     @cached_property
@@ -157,7 +154,6 @@ class Recipe:
 
     @cached_property
     def ridge(self) -> float:
-        """Ridge of the criterion at every size."""
         ridge = float(self._criterion.ridge)
         if self.wanted_ridge != "auto" or not self.is_least_squares:
             return ridge
@@ -282,7 +278,6 @@ def _wanted_ridge(shrinkage: Any) -> Ridge:
 
 
 def penalty_of(selector: Any, problem: Problem) -> float:
-    """Return C of the linear models."""
     return problem.default_C if selector.C is None else float(selector.C)
 
 
@@ -358,7 +353,6 @@ def _linear_model(
 
 
 def warn_separated(size: int) -> None:
-    """Warn that the unpenalised model has no finite optimum."""
     warnings.warn(
         f"The {size} selected feature(s) separate the classes: the coefficients of a model without "
         "a penalty are not finite. Use C=1, the default, or fewer features.",
