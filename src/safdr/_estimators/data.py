@@ -19,9 +19,10 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
-from safdr._engine.fits.family import LOGISTIC
+from safdr._engine.fits.columns import Standardiser
+from safdr._engine.fits.family import LOGISTIC, SOFTMAX
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
-from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
+from safdr._engine.fits.fitter import LinearFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.moments import Moments, moments_of
 from safdr._engine.rows import RowSubset, take_columns, take_rows
@@ -192,6 +193,7 @@ class Problem:
         """Outputs of a regression, one a column."""
         return None
 
+    @cached_property
     def duplicates(self) -> Duplicates:
         how: dict[str, Any] = {"constraints": self.constraints, "cost": self.cost}
         return find_duplicates(self.X, self.relative_weight, **how)
@@ -320,8 +322,9 @@ class ClassProblem(Problem):
         return len(self.classes)
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
-        kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
-        return kind(self.X, self.codes, self.relative_weight, criterion, self.penalty(C))
+        rows, y = Standardiser(self.X, criterion.marginals), self.codes.astype(np.float64)
+        family = self.family or SOFTMAX
+        return LinearFitter(family, rows, y, self.relative_weight, self.penalty(C))
 
     def linear_model(
         self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
