@@ -120,8 +120,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     criterion : {"auto", "fisher"} or callable, default="auto"
         Criterion that the annealing maximises.
 
-        - "auto": half of the replicas maximise Fisher's ratio, half an approximation of the
-          log-loss. More than two classes use Fisher's ratio alone.
+        - "auto": Fisher's ratio; for two classes, exchanges of features then lower the loss of the
+          model.
         - "fisher": Fisher's ratio, as in the paper.
         - A callable ``f(X_subset, y)`` that returns a number. It gets the keyword `sample_weight`
           if rows have weights.
@@ -262,8 +262,9 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     criterion : {"auto", "r2"} or callable, default="auto"
         Criterion that the annealing maximises: R², or a callable as in `AnnealingSelector`. With
         "auto", predictions are clipped to the range of the training targets, and
-        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts, half of the
-        replicas then maximise an approximation of the likelihood, and the model clips values as in
+        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts, R² is on
+        the scale of the logarithm, near means halfway between the target and its mean. With "auto",
+        exchanges of features then lower the loss of the model, which clips values as in
         `AnnealingSelector`.
 
     estimator : regressor, default=None
