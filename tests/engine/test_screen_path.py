@@ -1,8 +1,8 @@
-"""The paths that order features: optimality at every point, scikit-learn's order, a slow solver."""
+"""The paths that order features: optimality at every point, scikit-learn's order."""
 
 import pickle
-import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +12,7 @@ from helpers import engine
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
 from safdr._engine.screen import Screen, screen_width
-from safdr._engine.screen.group_path import GRID, group_path
-from safdr._engine.screen.path import lasso_path
+from safdr._engine.screen.path import entries, lasso_path
 from safdr._engine.screen.problem import Problem, Root
 
 STRUCTURES = ("independent", "one factor", "neighbours", "blocks")
@@ -258,45 +257,26 @@ def test_root_without_a_feature_is_that_of_the_others():
     assert not root.append(copy, A[left[2], left[2]])
 
 
-def slow_group_solution(A, D, penalty, start):
-    """Accelerated proximal gradient, run until nothing changes."""
-    step = 1.0 / np.linalg.eigvalsh(A)[-1]
-    B, ahead, momentum = start, start, 1.0
-    for _ in range(200_000):
-        target = ahead - step * (A @ ahead - D)
-        sizes = np.linalg.norm(target, axis=1, keepdims=True)
-        new = target * np.maximum(1.0 - step * penalty / np.maximum(sizes, 1e-300), 0.0)
-        if np.sum((ahead - new) * (new - B)) > 0:  # start again
-            momentum = 1.0
-        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-        ahead = new + (momentum - 1.0) / following * (new - B)
-        if np.abs(new - B).max() < 1e-14 and np.abs(new - ahead).max() < 1e-13:
-            return new
-        B, momentum = new, following
-    raise AssertionError("not converged")
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_several_outputs_enter_by_the_largest_penalty_of_any_direction(structure):
+    criterion = make_criterion(1, structure, ridge=0.1, n_outputs=3, n_features=14, n_rows=80)
+    A, D = criterion.A, criterion.D
+    penalties = np.zeros(14)
+    for direction in np.linalg.svd(D, full_matrices=False)[2]:
+        alphas, _, path = lars_path_gram(D @ direction, A, n_samples=1, method="lasso")
+        # The penalty at which a feature enters is that of the knot before its first slope.
+        first = np.argmax(path != 0, axis=1)
+        penalties = np.maximum(penalties, np.where(first > 0, alphas[first - 1], 0.0))
+    assert order_of(criterion) == np.argsort(-penalties).tolist()
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    assert order_of(replace(criterion, D=D @ turned)) == order_of(criterion)
 
 
-def test_group_path_has_the_order_of_a_slow_solver():
-    n_ties = 0
-    for seed, structure in enumerate([*STRUCTURES, "independent"]):
-        criterion = make_criterion(
-            seed, structure, ridge=0.1, n_outputs=3, n_features=14, n_rows=80
-        )
-        A, D = criterion.A, criterion.D
-        order, B = [], np.zeros_like(D)
-        penalty = np.linalg.norm(D, axis=1).max()
-        for i in range(1, 110):
-            B = slow_group_solution(A, D, penalty * GRID**i, B)
-            new = [j for j in np.flatnonzero(B.any(axis=1)) if j not in order]
-            alone = np.linalg.norm(D - A @ B + np.diag(A)[:, None] * B, axis=1)
-            order += sorted(new, key=lambda j: (-alone[j], j))
-            n_ties += len(new) > 1
-        assert len(order) > 8
-        assert list(group_path(make_problem(criterion)))[: len(order)] == order
-    assert n_ties
+def order_of(criterion, **how):
+    return list(dict.fromkeys(entries(make_problem(criterion, **how))))
 
 
-def test_group_path_partials_forced_features_out():
+def test_forced_features_are_partialled_out_of_several_outputs():
     criterion = make_criterion(1, "blocks", ridge=0.05, n_outputs=3, n_features=14, n_rows=80)
     A, D, forced = criterion.A, criterion.D, np.array([2, 9])
     free = np.setdiff1d(np.arange(14), forced)
@@ -304,22 +284,8 @@ def test_group_path_partials_forced_features_out():
     rest_A = A[np.ix_(free, free)] - A[np.ix_(free, forced)] @ across
     rest_D = D[free] - across.T @ D[forced]
     alone = Criterion(rest_A, rest_D, np.ones(12), criterion.ridge)
-    expected = free[list(group_path(make_problem(alone)))].tolist()
-    order = list(group_path(make_problem(criterion, forced=forced)))
+    expected = free[order_of(alone)].tolist()
+    order = order_of(criterion, forced=forced)
     assert order == expected
     assert len(order) == 12
-    assert order != [j for j in group_path(make_problem(criterion)) if j not in forced]
-
-
-def test_group_path_ends_early_where_solutions_converge_slowly():
-    rng = np.random.default_rng(0)
-    codes = np.arange(22) % 4
-    base = rng.normal(size=(22, 12)) + 0.8 * (codes[:, None] == rng.integers(4, size=12))
-    copies = 3.0 - 2.0 * base[:, rng.integers(12, size=30)]
-    sums = base[:, rng.integers(12, size=52)] + base[:, rng.integers(12, size=52)]
-    X = np.hstack([base, copies, sums])
-    criterion = engine.criterion_of(X, codes)
-    start = time.process_time()
-    order = list(group_path(make_problem(criterion)))
-    assert time.process_time() - start < 10.0
-    assert len(set(order)) == len(order) > 0
+    assert order != [j for j in order_of(criterion) if j not in forced]

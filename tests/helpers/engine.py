@@ -30,6 +30,8 @@ from safdr._engine.stability import expected_errors as _expected_errors
 from safdr._engine.stability import nogueira_index, share_intervals
 from safdr._estimators.data import ClassProblem, RegressionProblem
 from safdr._estimators.device import _in_units_of_r2
+from safdr._files import write_all_atomically as write_all_atomically
+from safdr._files import write_atomically as write_atomically
 
 # ---- Moments ------------------------------------------------------------------------------------
 

@@ -44,6 +44,11 @@ safdr::Criterion as_criterion(const Matrix<const double>& A, const Matrix<const 
 using Weights = std::optional<Vector<const double>>;
 using Conflicts = std::optional<Matrix<const std::uint8_t>>;
 
+void without_gil(auto work) {
+  const nb::gil_scoped_release release;
+  work();
+}
+
 auto data_of(const auto& array) { return array ? array->data() : nullptr; }
 
 // Starts and features of groups, their longest, and the most features of a subset.
@@ -71,30 +76,27 @@ auto sweep(Stack<const double> A, Stack<const double> D, Matrix<const double> A_
   NewArray<std::int64_t, 2> accepted({n_sweeps, n});
   NewArray<double, 2> values({n_sweeps, n});
   const safdr::Replicas replicas = as_replicas(order, streams.data(), limits);
-  const safdr::Sweeps sweeps{beta.data(), batch.data(),         static_cast<std::int64_t>(n_sweeps),
-                             n_proposals, accepted.data.data(), values.data.data()};
-  {
-    nb::gil_scoped_release release;
+  const safdr::Sweeps sweeps{beta.data(), batch.data(), static_cast<std::int64_t>(n_sweeps),
+                             n_proposals, accepted,     values};
+  without_gil([&] {
     safdr::sweep(as_stack(A, D), as_criterion(A_all, D_all), as_groups(groups), replicas, sweeps, n_threads);
-  }
+  });
   return std::make_tuple(values.release(), accepted.release());
 }
 
 void local_search(Matrix<const double> A, Matrix<const double> D, GroupsTuple groups, Limits limits,
                   Matrix<std::int32_t> order, std::int64_t n_threads) {
-  const nb::gil_scoped_release release;
-  safdr::local_search(as_criterion(A, D), as_groups(groups), as_replicas(order, nullptr, limits), n_threads);
+  without_gil([&] {
+    safdr::local_search(as_criterion(A, D), as_groups(groups), as_replicas(order, nullptr, limits), n_threads);
+  });
 }
 
 auto subset_values(Matrix<const double> A, Matrix<const double> D, Matrix<const std::int32_t> subsets,
                    std::int64_t n_threads) {
   NewArray<double, 1> values({subsets.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
-  {
-    nb::gil_scoped_release release;
-    safdr::subset_values(criterion, subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data());
-  }
+  without_gil(
+      [&] { safdr::subset_values(criterion, subsets.data(), subsets.shape(0), subsets.shape(1), n_threads, values); });
   return values.release();
 }
 
@@ -103,12 +105,10 @@ auto signed_values(Matrix<const double> A, Matrix<const double> D, Vector<const 
   NewArray<double, 1> values({subsets.shape(0)});
   NewArray<std::int32_t, 1> n_wrong({subsets.shape(0)});
   const safdr::Criterion criterion = as_criterion(A, D);
-  {
-    nb::gil_scoped_release release;
-    safdr::signed_values(criterion, signs.data(), subsets.data(), static_cast<std::int64_t>(subsets.shape(0)),
-                         static_cast<std::int64_t>(subsets.shape(1)), n_threads, values.data.data(),
-                         n_wrong.data.data());
-  }
+  without_gil([&] {
+    safdr::signed_values(criterion, signs.data(), subsets.data(), subsets.shape(0), subsets.shape(1), n_threads, values,
+                         n_wrong);
+  });
   return std::make_tuple(values.release(), n_wrong.release());
 }
 
@@ -118,12 +118,10 @@ auto standardise(AnyMatrix X, Vector<const double> center, Vector<const double> 
                  Vector<const std::int32_t> columns, std::optional<Vector<const std::int64_t>> rows) {
   const std::size_t n_rows = rows ? rows->shape(0) : X.shape(0), n_columns = columns.shape(0), block = safdr::kBlock;
   NewArray<double, 3> Z({(n_rows + block - 1) / block, n_columns + 1, block});
-  {
-    nb::gil_scoped_release release;
-    safdr::standardise(X.data(), X.stride(0), X.stride(1), rows ? rows->data() : nullptr,
-                       static_cast<std::int64_t>(n_rows), center.data(), scale.data(), columns.data(),
-                       static_cast<std::int64_t>(n_columns), Z.data.data());
-  }
+  without_gil([&] {
+    safdr::standardise(X.data(), X.stride(0), X.stride(1), rows ? rows->data() : nullptr, n_rows, center.data(),
+                       scale.data(), columns.data(), n_columns, Z);
+  });
   return Z.release();
 }
 
@@ -166,14 +164,12 @@ auto fit_subsets(const std::string& family, Stack<const double> Z, Vector<const 
   NewArray<double, 1> loss({n}), left({n});
   NewArray<bool, 1> separated({n}), converged({n});
   NewArray<std::int64_t, 1> n_iter({n});
-  {
-    const FitRows rows(Z, y, weight, static_cast<std::int64_t>(n_outputs));
-    nb::gil_scoped_release release;
-    safdr::fit_subsets(rows.columns, name, rows.target, null_model.data(), subsets.data(), static_cast<std::int64_t>(n),
-                       static_cast<std::int64_t>(size), {penalty, tol, incumbent, best_only, separable, n_threads},
-                       {coefficients.data.data(), loss.data.data(), separated.data.data(), converged.data.data(),
-                        left.data.data(), n_iter.data.data()});
-  }
+  const FitRows rows(Z, y, weight, n_outputs);
+  without_gil([&] {
+    safdr::fit_subsets(rows.columns, name, rows.target, null_model.data(), subsets.data(), n, size,
+                       {penalty, tol, incumbent, best_only, separable, n_threads},
+                       {coefficients, loss, separated, converged, left, n_iter});
+  });
   return std::make_tuple(coefficients.release(), loss.release(), separated.release(), converged.release(),
                          left.release(), n_iter.release());
 }
@@ -184,20 +180,15 @@ auto second_order(const std::string& family, Stack<const double> Z, Vector<const
   const std::size_t q = theta.shape(0);
   NewArray<double, 2> hessian({q, q});
   NewArray<double, 1> target({q});
-  {
-    const FitRows rows(Z, y, weight, 1);
-    nb::gil_scoped_release release;
-    const auto n = static_cast<std::int64_t>(q);
+  const FitRows rows(Z, y, weight, 1);
+  without_gil([&] {
     const auto model =
-        safdr::second_order(rows.columns, name, rows.target, columns.data(), n - 1, theta.data(), penalty);
+        safdr::second_order(rows.columns, name, rows.target, columns.data(), q - 1, theta.data(), penalty);
     std::copy_n(model.target.data(), q, target.data.data());
-    double* H = hessian.data.data();
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = j; i < n; ++i) {
-        H[i * n + j] = H[j * n + i] = model.hessian[static_cast<std::size_t>(j * model.stride + i)];
-      }
+    for (std::size_t j = 0; j < q; ++j) {
+      for (std::size_t i = j; i < q; ++i) hessian[i * q + j] = hessian[j * q + i] = model.hessian[j * model.stride + i];
     }
-  }
+  });
   return std::make_tuple(hessian.release(), target.release());
 }
 
@@ -220,9 +211,9 @@ auto as_arrays(const std::vector<safdr::ProofReport>& reports, std::size_t size,
   NewArray<std::int8_t, 2> open({n_open, n_free});
   NewArray<std::int64_t, 1> counts({n_features});
   std::fill_n(counts.data.data(), n_features, 0);
-  std::int32_t* subset = subsets.data.data();
-  std::int8_t* node = open.data.data();
-  double *value = values.data.data(), *bound = bounds.data.data();
+  std::int32_t* subset = subsets;
+  std::int8_t* node = open;
+  double *value = values, *bound = bounds;
   for (const safdr::ProofReport& report : reports) {
     for (const safdr::FoundSubset& found : report.found) {
       subset = std::copy(found.subset.begin(), found.subset.end(), subset);
@@ -230,7 +221,7 @@ auto as_arrays(const std::vector<safdr::ProofReport>& reports, std::size_t size,
     }
     for (const safdr::Decisions& decisions : report.open) node = std::copy(decisions.begin(), decisions.end(), node);
     bound = std::copy(report.bounds.begin(), report.bounds.end(), bound);
-    for (std::size_t j = 0; j < report.counts.size(); ++j) counts.data.data()[j] += report.counts[j];
+    for (std::size_t j = 0; j < report.counts.size(); ++j) counts[j] += report.counts[j];
   }
   return std::make_tuple(subsets.release(), values.release(), counts.release(), n_found, n_steps, open.release(),
                          bounds.release());
@@ -259,11 +250,8 @@ auto explore_subsets(Matrix<const double> A, Matrix<const double> D, Vector<cons
                               data_of(conflicts)};
   const safdr::ProofOptions options{size, threshold, slack, improve, at_most, n_steps, seconds, n_threads};
   std::vector<safdr::ProofReport> reports;
-  {
-    nb::gil_scoped_release release;
-    reports = safdr::explore(root, nodes.data(), bounds.data(), static_cast<std::int64_t>(nodes.shape(0)), options);
-  }
-  return as_arrays(reports, static_cast<std::size_t>(size), A.shape(0), free.shape(0));
+  without_gil([&] { reports = safdr::explore(root, nodes.data(), bounds.data(), nodes.shape(0), options); });
+  return as_arrays(reports, size, A.shape(0), free.shape(0));
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct NewArray {
     std::fill_n(data.data(), length(), odd);
 #endif
   }
+  operator T*() { return data.data(); }
   std::int64_t length() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
   }

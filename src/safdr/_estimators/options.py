@@ -138,7 +138,10 @@ class PopulationAnnealing(BaseEstimator):
     max_steps : int, default=200
         Largest number of temperature steps.
 
-    tol, n_iter_no_change, n_batches, batch_fraction, screen, device
+    tol, n_iter_no_change : float, default=5e-3, and int, default=5
+        As in `Annealing`.
+
+    n_batches, batch_fraction, screen, device
         As in `Annealing`.
 
     See Also

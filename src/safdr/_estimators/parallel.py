@@ -59,6 +59,9 @@ def run_tasks(
     function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], n_jobs: Any, *, threads: bool
 ) -> Iterator[Any]:
     """Call a function with each tuple of arguments; yield the results in order."""
+    if n_workers(n_jobs) == 1:
+        yield from (function(*task) for task in tasks)
+        return
     options: dict[str, Any] = {"n_jobs": n_jobs, "prefer": "processes"}
     if threads:
         options = {"n_jobs": n_jobs, "prefer": "threads", "batch_size": 1}  # none idle at the end

@@ -120,9 +120,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     criterion : {"auto", "fisher"} or callable, default="auto"
         Criterion that the annealing maximises.
 
-        - "auto": Fisher's ratio; for two classes, exchanges of features then lower the loss of the
-          model.
-        - "fisher": Fisher's ratio, as in the paper.
+        - "auto": Fisher's ratio. With two classes, features are then exchanged while that lowers
+          the penalised loss of the model.
+        - "fisher": Fisher's ratio alone, as in the paper.
         - A callable ``f(X_subset, y)`` that returns a number. It gets the keyword `sample_weight`
           if rows have weights.
 
@@ -263,8 +263,8 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
         Criterion that the annealing maximises: R², or a callable as in `AnnealingSelector`. With
         "auto", predictions are clipped to the range of the training targets, and
         `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts, R² is on
-        the scale of the logarithm, near means halfway between the target and its mean. With "auto",
-        exchanges of features then lower the loss of the model, which clips values as in
+        the scale of the logarithm, near means halfway between the target and its mean. Features are
+        then exchanged while that lowers the penalised loss, and the model clips values as in
         `AnnealingSelector`.
 
     estimator : regressor, default=None

@@ -1,16 +1,16 @@
 #include "chains/signed_value.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "fits/passes.hpp"
 #include "parallel.hpp"
 
 namespace safdr {
 namespace {
 
-// Subsets that a thread takes at a time: some 100 us.
-constexpr std::int64_t kAtOnce = 32;
 // Exchanges of all wrong members at once that may pass without fewer of them (Kim and Park's three); then one at a
 // time, the last first, which can't go round in circles (Murty).
 constexpr int kPatience = 3;
@@ -23,7 +23,8 @@ constexpr double kFlat = 1e-12;
 class SignedSubset {
  public:
   SignedSubset(const Criterion& criterion, const double* signs, std::int64_t width)
-      : criterion_(criterion), signs_(signs), free_(width), wrong_(width), w_(width), L_(width * width) {}
+      : criterion_(criterion), signs_(signs), free_(width), wrong_(width), w_(width), solution_(width + 3),
+        L_((width + 3) * (width + 3)) {}
 
   // The value; counts in n_wrong the members that the free solution gives the wrong sign.
   double value(const std::int32_t* members, std::int64_t size, std::int32_t* n_wrong) {
@@ -51,35 +52,22 @@ class SignedSubset {
   }
   double d(std::int64_t i) const { return criterion_.D[members_[i]]; }
 
-  // w of the free members by Cholesky, zero for the others; false where rounding leaves no pivot.
+  // w of the free members, zero for the others; false where rounding leaves no pivot.
   bool solve() {
     place_.clear();
     for (std::int64_t i = 0; i < size_; ++i) {
       w_[i] = 0.0;
       if (free_[i]) place_.push_back(i);
     }
-    const auto n = static_cast<std::int64_t>(place_.size());
-    for (std::int64_t i = 0; i < n; ++i) {
-      double rest = d(place_[i]);
-      for (std::int64_t j = 0; j <= i; ++j) {
-        double sum = A(place_[i], place_[j]);
-        for (std::int64_t l = 0; l < j; ++l) sum -= L_[i * n + l] * L_[j * n + l];
-        if (j < i) {
-          L_[i * n + j] = sum / L_[j * n + j];
-        } else if (!(sum > 0.0)) {
-          return false;
-        } else {
-          L_[i * n + i] = std::sqrt(sum);
-        }
-      }
-      for (std::int64_t l = 0; l < i; ++l) rest -= L_[i * n + l] * w_[place_[l]];
-      w_[place_[i]] = rest / L_[i * n + i];
+    const auto n = static_cast<std::int64_t>(place_.size()), stride = (n + 3) / 4 * 4;
+    std::fill(L_.begin(), L_.end(), 0.0);
+    for (std::int64_t j = 0; j < n; ++j) {
+      solution_[j] = d(place_[j]);
+      for (std::int64_t i = j; i < n; ++i) L_[j * stride + i] = A(place_[i], place_[j]);
     }
-    for (std::int64_t i = n - 1; i >= 0; --i) {
-      double rest = w_[place_[i]];
-      for (std::int64_t l = i + 1; l < n; ++l) rest -= L_[l * n + i] * w_[place_[l]];
-      w_[place_[i]] = rest / L_[i * n + i];
-    }
+    if (!(factorise(L_.data(), n, stride) > 0.0)) return false;
+    safdr::solve(L_.data(), n, stride, solution_.data(), solution_.data());
+    for (std::int64_t i = 0; i < n; ++i) w_[place_[i]] = solution_[i];
     return true;
   }
 
@@ -123,7 +111,7 @@ class SignedSubset {
   const std::int32_t* members_ = nullptr;
   std::int64_t size_ = 0;
   std::vector<char> free_, wrong_;
-  std::vector<double> w_, L_;
+  std::vector<double> w_, solution_, L_;
   std::vector<std::int64_t> place_;  // of the free members
 };
 
@@ -131,16 +119,12 @@ class SignedSubset {
 
 void signed_values(const Criterion& criterion, const double* signs, const std::int32_t* subsets, std::int64_t n_subsets,
                    std::int64_t width, std::int64_t n_threads, double* values, std::int32_t* n_wrong) {
-  run_tasks((n_subsets + kAtOnce - 1) / kAtOnce, n_threads, [&](auto next) {
+  run_tasks(n_subsets, n_threads, [&](auto next) {
     SignedSubset subset(criterion, signs, width);
-    for (std::int64_t task = next(); task >= 0; task = next()) {
-      for (std::int64_t i = task * kAtOnce; i < std::min(n_subsets, (task + 1) * kAtOnce); ++i) {
-        const std::int32_t* members = subsets + i * width;
-        std::int64_t size = width;
-        while (size > 0 && members[size - 1] < 0) --size;
-        n_wrong[i] = 0;
-        values[i] = subset.value(members, size, n_wrong + i);
-      }
+    for (std::int64_t i = next(); i >= 0; i = next()) {
+      const std::int32_t* members = subsets + i * width;
+      n_wrong[i] = 0;
+      values[i] = subset.value(members, std::find(members, members + width, -1) - members, n_wrong + i);
     }
   });
 }

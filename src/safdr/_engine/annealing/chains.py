@@ -78,24 +78,6 @@ class Dynamics(Protocol):
         """
 
 
-def check_sweeps(beta: FloatArray, batch: IntArray, n_replicas: int, n_batches: int) -> None:
-    """Raise an error if temperatures or batches do not fit the replicas."""
-    if beta.ndim != 2 or beta.shape[1] != n_replicas:
-        raise ValueError(
-            f"beta must have one column for each of {n_replicas} replicas; got {beta.shape}."
-        )
-    if batch.shape != beta.shape or batch.min() < 0 or batch.max() >= n_batches:
-        raise ValueError(
-            f"batch must have shape {beta.shape} and numbers from 0 to {n_batches - 1}; got shape "
-            f"{batch.shape}."
-        )
-
-
-def check_taken(indices: IntArray, n_streams: int) -> None:
-    if len(indices) > n_streams:
-        raise ValueError(f"There are random streams for {n_streams} replicas; got {len(indices)}.")
-
-
 def distinct(subsets: IntArray) -> tuple[IntArray, IntArray]:
     """Return the first rows of different subsets, and the position of each row among them."""
     place: dict[bytes, int] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
+from safdr._engine.annealing.chains import distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
@@ -50,7 +50,6 @@ class CompiledChains:
         cost: FloatArray | None = None,
         n_threads: int = 1,
     ) -> None:
-        constraints.check_selections(selections)
         self.constraints = constraints
         self.n_proposals = n_proposals
         self._criterion = criterion
@@ -67,7 +66,9 @@ class CompiledChains:
         n_usable = constraints.n_groups - len(constraints.exclude)
         sizes = self._size, len(constraints.include), n_usable
         # Value of all usable features, if the core looks for those that are left out.
-        self._whole = self._look_for_others(n_usable) if n_usable < 2 * self._size else None
+        self._whole = None
+        if n_proposals and n_usable < 2 * self._size:  # without sweeps it does not pay
+            self._whole = self._look_for_others(n_usable)
         if self._whole is not None:
             sizes = n_usable - self._size, 0, n_usable - len(constraints.include)
         self._groups = _groups(constraints, self.width)
@@ -87,7 +88,6 @@ class CompiledChains:
         return self._subsets_of(self._order)
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        check_sweeps(beta, batch, len(self._order), self.n_batches)
         if not self._can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
         values, accepted = _core.sweep(
@@ -125,7 +125,6 @@ class CompiledChains:
         return subsets, self._values_of(subsets)
 
     def take(self, indices: IntArray) -> None:
-        check_taken(indices, len(self._streams))
         self._order = np.ascontiguousarray(self._order[indices])
         self.values = self.values[indices]
 

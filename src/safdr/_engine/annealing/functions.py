@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
+from safdr._engine.annealing.chains import distinct
 from safdr._engine.annealing.compiled import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
@@ -48,7 +48,6 @@ class FunctionChains:
         seed: np.random.SeedSequence,
         n_proposals: int,
     ) -> None:
-        constraints.check_selections(selections)
         self.constraints = constraints
         self.n_proposals = n_proposals
         self._evaluate = evaluate
@@ -71,7 +70,6 @@ class FunctionChains:
         return self.constraints.subsets_of(self._selections, self.width)
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        check_sweeps(beta, batch, len(self._order), self.n_batches)
         values, accepted = np.empty(beta.shape), np.zeros(beta.shape)
         for t in range(len(beta)):
             if 0 < self._n_in < self._order.shape[1]:
@@ -89,7 +87,6 @@ class FunctionChains:
         return self.constraints.subsets_of(selections, self.width)[inverse], values[inverse]
 
     def take(self, indices: IntArray) -> None:
-        check_taken(indices, len(self._streams))
         self._selections, self._order = self._selections[indices], self._order[indices]
         self.values = self.values[indices]
 

@@ -32,6 +32,8 @@ STEPS = np.geomspace(0.01, 1.0, 60)
 class PopulationSettings(StopAndBatches):
     """Settings of `PopulationAnnealing`."""
 
+    tol: float = 5e-3
+    n_iter_no_change: int = 5
     population: int = 200
     sweeps: float = 1.0
     overlap: float = 0.9

@@ -87,7 +87,9 @@ class AllowedSubsets:
     @cached_property
     def free(self) -> IntArray:
         """Groups that may be in or out."""
-        return np.setdiff1d(np.arange(self.n_groups), np.union1d(self.include, self.exclude))
+        is_free = np.ones(self.n_groups, dtype=bool)
+        is_free[self.include] = is_free[self.exclude] = False
+        return np.flatnonzero(is_free)
 
     @cached_property
     def lengths(self) -> IntArray:
@@ -156,21 +158,6 @@ class AllowedSubsets:
             excluded = selections.astype(np.float64) @ self.conflicts > 0
             forbidden |= (selections & excluded).any(axis=1)
         return np.asarray(~forbidden)
-
-    def check_selections(self, selections: BoolArray) -> None:
-        """Raise an error for starts that are not allowed: moves rely on them."""
-        if selections.ndim != 2 or selections.shape[1] != self.n_groups:
-            raise ValueError(
-                f"selections must have one column for each of {self.n_groups} groups; got shape "
-                f"{selections.shape}."
-            )
-        sizes = selections.sum(axis=1)
-        good = self.allows_each(selections) & (sizes == sizes[0])
-        if not good.all():
-            raise ValueError(
-                f"selections must keep the constraints and have one size; row {good.argmin()} does "
-                "not."
-            )
 
     # ---- Sizes ----------------------------------------------------------------------------------
 
@@ -241,12 +228,18 @@ class AllowedSubsets:
 
     def among(self, columns: IntArray) -> AllowedSubsets:
         """Return the same constraints on some sorted columns, which include whole groups."""
+        if len(columns) == self.n_features:
+            return self
         taken = np.zeros(self.n_groups, dtype=bool)
         taken[self.group_of[columns]] = True
         groups = np.flatnonzero(taken)
+        if self.swaps_alone:
+            places = tuple(np.arange(len(columns))[:, None])
+        else:
+            places = tuple(np.searchsorted(columns, self.groups[group]) for group in groups)
         return AllowedSubsets(
             len(columns),
-            tuple(np.searchsorted(columns, self.groups[group]) for group in groups),
+            places,
             np.searchsorted(groups, self.include[taken[self.include]]),
             np.searchsorted(groups, self.exclude[taken[self.exclude]]),
             None if self.conflicts is None else self.conflicts[np.ix_(groups, groups)],

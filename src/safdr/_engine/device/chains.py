@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safdr._engine.annealing.chains import check_sweeps, check_taken, distinct
+from safdr._engine.annealing.chains import distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.device.rows import BLOCK_BYTES
@@ -82,7 +82,6 @@ class DeviceChains:
         return np.asarray(np.sort(self._members.cpu().numpy(), axis=1))
 
     def sweep(self, beta: FloatArray, batch: IntArray) -> tuple[FloatArray, FloatArray]:
-        check_sweeps(beta, batch, len(self._members), self.n_batches)
         if not self.can_move:
             return np.tile(self.values, (len(beta), 1)), np.zeros(beta.shape)
         values, moved = np.empty(beta.shape), np.empty(beta.shape)
@@ -162,7 +161,6 @@ class DeviceChains:
         return ((x >> 11) & (2**53 - 1)).double().mul_(2.0**-53).add_(2.0**-54)
 
     def take(self, indices: IntArray) -> None:
-        check_taken(indices, len(self._keys))
         self._members = self._members[self._there(indices)]
         self._keys, self.values = self._keys[: len(indices)], self.values[indices]
 

@@ -81,7 +81,7 @@ class Standardiser:
         n_rows, n_features = self.X.shape
         return -(-n_rows // BLOCK) * BLOCK * n_features <= NUMBERS_TO_KEEP
 
-    def take(self, columns: IntArray) -> tuple[FloatArray, IntArray]:
+    def take(self, columns: IntArray) -> tuple[FloatArray, NDArray[np.int32]]:
         """Return standardised columns, and the positions of some columns among them."""
         if self._keeps_all:
             return self._all, columns.astype(np.int32)

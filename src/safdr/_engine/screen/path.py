@@ -1,8 +1,9 @@
-"""The LARS-Lasso path of one output."""
+"""The LARS-Lasso path of one output, and the order of entry for several."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import merge
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,21 @@ class Event(NamedTuple):
     penalty: float
     members: IntArray  # before the event
     slopes: FloatArray
+
+
+def entries(problem: Problem) -> Iterator[int]:
+    """Yield features by the largest penalty at which they enter, some more than once."""
+    # The principal directions of several outputs have a path each, so that the order does not
+    # depend on how the outputs are coded.
+    outputs = [problem]
+    if problem.D.shape[1] > 1:
+        directions = np.linalg.svd(problem.start[1], full_matrices=False)[2]
+        outputs = [problem.of_output(problem.D @ direction) for direction in directions]
+    paths = (
+        ((-event.penalty, event.entered) for event in lasso_path(output) if event.entered >= 0)
+        for output in outputs
+    )
+    return (feature for _, feature in merge(*paths))
 
 
 def lasso_path(problem: Problem) -> Iterator[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -58,7 +59,7 @@ class Root:
 
 
 class Problem:
-    """min ½ tr(B'·A·B) - tr(D'·B) + t·Σ‖B_j‖ over the usable features; forced ones have no penalty.
+    """min ½ b'·A·b - d'·b + t·|b|₁ over the usable features; forced ones have no penalty.
 
     Without a penalty the forced features are partialled out of A and D: the others see their Schur
     complement, which is never formed.
@@ -83,7 +84,9 @@ class Problem:
         self.variance: FloatArray = criterion.columns.diagonal + self.extra
         self._forced = forced
 
-    def with_criterion(self, criterion: Criterion) -> Problem:
+    def of_output(self, d: FloatArray) -> Problem:
+        """Return the problem of one output instead."""
+        criterion = replace(self.criterion, D=d[:, None])
         ridge = criterion.ridge + self.extra
         return Problem(criterion, self.usable, forced=self._forced, signs=self.signs, ridge=ridge)
 
@@ -124,8 +127,6 @@ class Problem:
 
     def sizes(self, left: FloatArray) -> FloatArray:
         """Return the penalties above which features stay out, given D - A·B."""
-        if left.shape[1] > 1:
-            return np.asarray(np.sqrt(np.einsum("ij,ij->i", left, left)))
         if self.signs is None:
             return np.abs(left[:, 0])
         signs = self.signs

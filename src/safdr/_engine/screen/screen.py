@@ -12,8 +12,7 @@ import numpy as np
 
 from safdr._engine.arrays import IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.screen.group_path import group_path
-from safdr._engine.screen.path import lasso_path
+from safdr._engine.screen.path import entries
 from safdr._engine.screen.problem import Problem
 from safdr._engine.screen.unexplained import unexplained_share
 
@@ -88,11 +87,12 @@ class Screen:
     def _restart(self) -> None:
         self._groups: list[int] = []
         self._order: list[int] = []
+        self._columns: dict[int, IntArray] = {}  # by size
         self._walk = self._walk_groups()
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_groups", "_order", "_walk", "_lock")
+        left_out = ("_groups", "_order", "_columns", "_walk", "_lock")
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -117,12 +117,13 @@ class Screen:
     def columns(self, size: int) -> IntArray:
         """Return the sorted features that a search for a subset of one size looks at."""
         with self._lock:
-            n_groups = self._n_for_width(self.width(size))
-            n_groups = self._n_for_subset(size, n_groups)
-            groups = self._first(n_groups)
-        if self._constraints is not None:
-            groups = np.concatenate([self._constraints.include, groups])
-        return np.sort(self._columns_of(groups))
+            if size not in self._columns:
+                n_groups = self._n_for_width(self.width(size))
+                groups = self._first(self._n_for_subset(size, n_groups))
+                if self._constraints is not None:
+                    groups = np.concatenate([self._constraints.include, groups])
+                self._columns[size] = np.sort(self._columns_of(groups))
+            return self._columns[size]
 
     # ---- How many groups ------------------------------------------------------------------------
 
@@ -190,12 +191,7 @@ class Screen:
 
     def _walk_features(self) -> Iterator[int]:
         problem, entered = self._problem, np.zeros(len(self._problem.usable), dtype=bool)
-        entries: Iterator[int]
-        if problem.D.shape[1] == 1:
-            entries = (event.entered for event in lasso_path(problem) if event.entered >= 0)
-        else:
-            entries = group_path(problem)
-        for feature in entries:
+        for feature in entries(problem):
             if not entered[feature]:
                 entered[feature] = True
                 self._order.append(feature)

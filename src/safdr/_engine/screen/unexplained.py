@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from safdr._engine.screen.path import lasso_path
@@ -24,12 +22,9 @@ def unexplained_share(problem: Problem, n_rows: float) -> float:
     n_outputs = problem.D.shape[1]
     if n_outputs == 1:
         return _of_output(problem, n_rows)
-    shares = []
-    for D in problem.D.T:
-        # The D of one output has that output's variance as its unit.
-        criterion = replace(problem.criterion, D=np.sqrt(n_outputs) * D[:, None])
-        shares.append(_of_output(problem.with_criterion(criterion), n_rows))
-    return float(np.mean(shares))
+    # The D of one output has that output's variance as its unit.
+    outputs = (problem.of_output(np.sqrt(n_outputs) * D) for D in problem.D.T)
+    return float(np.mean([_of_output(output, n_rows) for output in outputs]))
 
 
 def _of_output(problem: Problem, n_rows: float) -> float:
