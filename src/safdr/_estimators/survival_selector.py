@@ -56,7 +56,8 @@ class AnnealingSurvivalSelector(_FixedSizeSelector, SurvivalSelectorBase):
     ----------
     criterion : {"auto", "score"} or callable, default="auto"
         Criterion that the annealing maximises. "score" is the score statistic of the model without
-        features. With "auto", features are then exchanged while that lowers the penalised loss.
+        features, with a diagonal curvature as in Coxnet. With "auto", features are then exchanged
+        while that lowers the penalised loss.
 
     estimator : object with `fit` and `predict`, default=None
         Model of scikit-survival that is fitted to the selected features, and predicts risk scores.
