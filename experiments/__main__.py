@@ -27,7 +27,7 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the missing cells of an experiment."""
-    from experiments.run import EXPERIMENTS, Key, Rows, missing, run_cells
+    from experiments.run import EXPERIMENTS, Key, Rows, made_with, missing, run_cells
 
     experiment = EXPERIMENTS[options.experiment]
     rows = Rows(options.out, experiment.name)
@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> None:
         )
 
     if options.again:
-        rows.pack(forget=[key for key in experiment.cells() if wanted(key)])
+        code = made_with()["code"]
+        older = {k for k, row in rows.read().items() if row.get("made", {}).get("code") != code}
+        rows.pack(forget=filter(wanted, older))
     cells = missing(experiment, rows, wanted)
     print(f"{len(cells)} cells to run.", flush=True)
     failed = 0
@@ -145,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     runner.add_argument("experiment", choices=choices)
     runner.add_argument("--methods", nargs="*", default=[], help="names of methods")
     runner.add_argument("--repeats", type=int, help="at most so many repeats")
-    runner.add_argument("--again", action="store_true", help="remove the rows first")
+    runner.add_argument("--again", action="store_true", help="first remove rows of other code")
     for each in (runner, add("small", small)):
         each.add_argument("--jobs", type=int, default=1, help="cells that run at the same time")
     add("tables", tables)

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from experiments import data, paper_methods
 from experiments.data import Data
 from experiments.errors import ExperimentError
+from experiments.protocols import chosen
 from experiments.run import Key, Row
 from experiments.tables import Group, groups_of
 from safdr import AnnealingSelector, TraceDisplay, evaluate_subsets
@@ -113,7 +114,7 @@ def _draw_curve(ax: Any, method: str, group: Group, part: str, quantity: str) ->
     ax.plot(sizes, mean, label=paper_methods.TITLES[method], **STYLES[method])
     color = STYLES[method]["color"]
     ax.fill_between(sizes, mean - error, mean + error, color=color, alpha=0.15, linewidth=0)
-    k = float(np.mean([row["chosen"]["one_sd"]["k"] for row in rows]))
+    k = float(np.mean([chosen(row, "one_sd")["k"] for row in rows]))
     ax.plot(k, np.interp(k, sizes, mean), "o", color=color)
     shown = (sizes >= MIN_SIZE_SHOWN) & (sizes <= paper_methods.MAX_FEATURES)
     return mean[shown]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments import methods
 from experiments.errors import ExperimentError
 from experiments.methods import Floats, Subset
-from safdr import Annealing, AnnealingSelector, anneal_path, evaluate_subsets
+from safdr import AnnealingSelector, anneal_path, evaluate_subsets
 
 Labels = NDArray[np.int64]
 
@@ -132,7 +132,7 @@ TITLES = {
     "rfe": "RFE",
     "lasso": "Lasso",
     "abess": "abess",
-    "recipe": "safdr, default",
+    "recipe": "safdr",
 }
 # Batch settings of the ablation: no batches, then one change at a time, then many small ones.
 ABLATION = (
@@ -156,8 +156,8 @@ def get(name: str) -> PathMethod:
         }
         if "n_batches" in settings:
             settings["n_batches"] = int(settings["n_batches"])
-        annealing = Annealing(screen=None, **settings)
-        return Annealed(AnnealingSelector.as_published(annealing=annealing))
+        nested = {f"annealing__{key}": value for key, value in settings.items()}
+        return Annealed(AnnealingSelector.as_published().set_params(**nested))
     simple: dict[str, PathMethod] = {
         "recipe": Annealed(AnnealingSelector(), clips=True),
         "rfe": Elimination(),

@@ -64,14 +64,6 @@ def paper(data: Data, name: str, repeat: int) -> dict[str, Any]:
         X = StandardScaler().fit(data.X[train[fit]]).transform(data.X)
         folds.append(_scan(X, data.y, train[fit], train[held_out], method, grid, seed))
     refit = _scan(scaled, data.y, train, test, method, grid, short[2])
-    scores = np.array([fold["held_out"] for fold in folds])
-    chosen = {}
-    for rule in RULES:
-        index = first_within(rule, scores)
-        k = float(np.mean([fold["n_features"][index] for fold in folds]))
-        features = [data.feature_names[j] for j in refit["subsets"][index]]
-        auc = refit["held_out"][index]
-        chosen[rule] = {"index": index, "k": k, "test_auc": auc, "features": features}
     return {
         "folds": {
             "n_features": [fold["n_features"] for fold in folds],
@@ -86,8 +78,14 @@ def paper(data: Data, name: str, repeat: int) -> dict[str, Any]:
             "train_auc": refit["train"],
             "test_auc": refit["held_out"],
         },
-        "chosen": chosen,
     }
+
+
+def chosen(row: dict[str, Any], rule: str) -> dict[str, float]:
+    """Return the position that a rule selects, the mean number of features, and the test AUC."""
+    index = first_within(rule, np.array(row["folds"]["validation_auc"]))
+    k = float(np.mean([sizes[index] for sizes in row["folds"]["n_features"]]))
+    return {"index": index, "k": k, "test_auc": row["refit"]["test_auc"][index]}
 
 
 def _scan(
@@ -114,16 +112,14 @@ def _scan(
 def first_within(rule: str, scores: Floats) -> int:
     """Return the first position within a tolerance of the best mean; one row a fold.
 
-    one_sd: one standard deviation of the best position's scores. one_se: one standard error of
-    the paired difference.
+    The tolerance is one standard deviation or one standard error of the best position's scores, as
+    in the selectors.
     """
     means = scores.mean(axis=0)
-    best = means.argmax()
-    if rule == "one_sd":
-        return int((means >= means[best] - scores[:, best].std()).argmax())
-    behind = scores[:, [best]] - scores
-    error = behind.std(axis=0, ddof=1) / np.sqrt(len(scores))
-    return int((behind.mean(axis=0) <= error).argmax())
+    of_best = scores[:, means.argmax()]
+    error = of_best.std(ddof=1) / np.sqrt(len(scores))
+    tolerance = of_best.std() if rule == "one_sd" else error
+    return int((means >= means.max() - tolerance).argmax())
 
 
 def equal(data: Data, name: str, repeat: int) -> dict[str, Any]:

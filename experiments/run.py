@@ -23,6 +23,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 import safdr
+from benchmarks.rows import cpu_name
 from experiments import data, methods, paper_methods, protocols, simulations, synthetic
 
 Row = dict[str, Any]
@@ -91,7 +92,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "classes",
             MORE_CLASSES,
             ("recipe", "unscreened", "rfe", "abess", "forward-fisher", "anova"),
-            10,
+            20,
             data.load,
             protocols.equal,
         ),
@@ -99,7 +100,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "regression",
             REGRESSION,
             ("recipe", "unscreened", "paper", "lasso", "abess", "forward"),
-            10,
+            20,
             data.load,
             protocols.equal,
         ),
@@ -186,14 +187,15 @@ def run_cells(
 
 
 def _run_cell(name: str, rows: Rows, key: Key) -> tuple[Key, float, str | None]:
-    experiment, start = EXPERIMENTS[name], time.perf_counter()
+    experiment, start, cpu = EXPERIMENTS[name], time.perf_counter(), time.process_time()
     try:
         with threadpool_limits(limits=1):
             content = experiment.run(_load(name, key[0]), *key[1:])
     except Exception:
         return key, time.perf_counter() - start, traceback.format_exc()
     about = dict(zip(("data", "method", "repeat"), key, strict=True))
-    rows.write({**about, **content, "made": made_with()})
+    seconds = {"seconds": round(time.process_time() - cpu, 4)}
+    rows.write({**about, **seconds, **content, "made": made_with()})
     return key, time.perf_counter() - start, None
 
 
@@ -205,7 +207,7 @@ def _load(experiment: str, name: str) -> Any:
 
 @lru_cache(maxsize=1)
 def made_with() -> dict[str, str]:
-    """Return versions, and a checksum of the code that searches and fits."""
+    """Return versions, the machine, the date, and a checksum of the code that searches and fits."""
     package = Path(safdr.__file__).parent
     digest = hashlib.sha256()
     for part in ("_core", "_engine", "_estimators"):
@@ -213,4 +215,5 @@ def made_with() -> dict[str, str]:
             if path.suffix in (".py", ".cpp", ".hpp"):
                 digest.update(path.read_bytes())
     versions = {name: version(name) for name in ("safdr", "numpy", "scikit-learn")}
-    return {**versions, "code": digest.hexdigest()[:12], "date": time.strftime("%Y-%m-%d")}
+    about = {"machine": cpu_name(), "date": time.strftime("%Y-%m-%d")}
+    return {**versions, "code": digest.hexdigest()[:12], **about}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments import data, methods, paper_methods, simulations
-from experiments.protocols import RULES
+from experiments.protocols import RULES, chosen
 from experiments.run import Key, Row
 
 MISSING = "–"
@@ -84,9 +84,9 @@ PUBLISHED: dict[str, tuple[tuple[float, float, float], ...]] = {
 PAPER_ABOUT = (
     "k\\*: number of selected features. AUC: test AUC of the model refitted at k\\*. Mean ± "
     "standard error over the repeats. `one_sd`: the smallest k whose mean validation AUC is within "
-    "one standard deviation over the folds of the best. `one_se`: within one standard error of the "
-    "paired difference. s/fold: median CPU seconds for all sizes of a fold on one core. The last "
-    "three columns are the paper's, measured on another machine."
+    "one standard deviation over the folds of the best, as in the paper. `one_se`: within one "
+    "standard error of the best, the default of safdr. s/fold: median CPU seconds for all sizes of "
+    "a fold on one core. The last three columns are the paper's, measured on another machine."
 )
 
 
@@ -115,7 +115,7 @@ def paper_lines(rows: Mapping[Key, Row]) -> list[PaperLine]:
 
 def _paper_line(name: str, method: str, group: Group) -> PaperLine:
     def mean(rule: str, quantity: str) -> Mean:
-        return Mean.of(row["chosen"][rule][quantity] for row in group.values())
+        return Mean.of(chosen(row, rule)[quantity] for row in group.values())
 
     seconds = float(np.median([row["folds"]["seconds"] for row in group.values()]))
     k = {rule: mean(rule, "k") for rule in RULES}
@@ -145,22 +145,23 @@ def paper_page(rows: Mapping[Key, Row]) -> str:
 
 
 def readme_table(rows: Mapping[Key, Row]) -> str:
-    """Return the short table of the README: features (AUC) by one_sd."""
-    shown = ("sa-fdr", "recipe", "rfe", "lasso", "abess")
+    """Return the short table of the README: features (AUC) by one_sd, of safdr by one_se too."""
+    shown = {
+        "safdr": ("recipe", "one_se"),
+        "safdr, one_sd": ("recipe", "one_sd"),
+        **{paper_methods.TITLES[m]: (m, "one_sd") for m in ("sa-fdr", "rfe", "lasso", "abess")},
+    }
     lines = {(line.data, line.method): line for line in paper_lines(rows)}
     body = []
     for name, paper in data.PAPER.items():
         n, k, _ = paper.counts
         cells = [f"{paper.title} ({n} × {k})"]
-        for method in shown:
+        for method, rule in shown.values():
             line = lines.get((name, method))
-            cells.append(
-                f"{line.k['one_sd'].value:.1f} ({line.auc['one_sd'].value:.3f})"
-                if line
-                else MISSING
-            )
+            value = f"{line.k[rule].value:.1f} ({line.auc[rule].value:.3f})" if line else MISSING
+            cells.append(value)
         body.append(cells)
-    return markdown(["Data (rows × features)", *(paper_methods.TITLES[m] for m in shown)], body)
+    return markdown(["Data (rows × features)", *shown], body)
 
 
 # ---- Differences at equal size -------------------------------------------------------------------

@@ -186,8 +186,8 @@ def functions_called(function, *arguments):
 @pytest.mark.parametrize(
     ("selector", "max_files", "max_functions"),
     [
-        (AnnealingSelectorCV.as_published([1, 2], cv=2), 12, 90),
-        (AnnealingSelectorCV([1, 2], cv=2), 13, 115),
+        (AnnealingSelectorCV.as_published([1, 2], cv=2), 12, 92),
+        (AnnealingSelectorCV([1, 2], cv=2), 13, 121),
     ],
     ids=["as published", "recipe"],
 )

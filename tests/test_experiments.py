@@ -11,10 +11,12 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("threadpoolctl")
 
-from experiments import data, methods, paper_methods, protocols, simulations, tables
+from experiments import data, evidence, methods, paper_methods, protocols, simulations, tables
+from experiments.__main__ import main
 from experiments.data import Data
 from experiments.errors import ExperimentError
 from experiments.run import EXPERIMENTS, Rows, missing, run_cells
+from safdr import AnnealingSelector, evaluate_subsets
 
 ROOT = Path(__file__).parent.parent
 
@@ -57,12 +59,34 @@ def test_forward_selection_by_least_squares_is_the_greedy_search(rng):
     assert found.tolist() == sorted([first, second])
 
 
+def test_forward_selection_by_fishers_ratio_is_the_greedy_search(rng):
+    y = np.arange(90) % 3
+    X = rng.standard_normal((90, 7)) @ rng.standard_normal((7, 7))
+    X[:, :3] += y[:, None] * rng.standard_normal(3)
+    found = methods.forward_fisher(X, y, [1, 2, 3, 4], 0)
+    how = AnnealingSelector.as_published()
+    path = []
+    for subset in found:
+        subsets = [[*path, j] for j in range(7) if j not in path]
+        values = evaluate_subsets(how, X, y, subsets).criterion_values
+        path = subsets[int(np.argmax(values))]
+        assert subset.tolist() == sorted(path)
+
+
+def test_the_method_of_the_paper_has_its_settings():
+    published = AnnealingSelector.as_published().annealing.get_params()
+    assert paper_methods.get("sa-fdr").selector.annealing.get_params() == published
+    changed = paper_methods.get("sa-fdr+n_batches=10").selector.annealing.get_params()
+    assert changed == published | {"n_batches": 10}
+    assert (published["n_replicas"], published["tol"], published["screen"]) == (50, 5e-3, None)
+
+
 def test_the_protocol_of_the_paper_is_paired_and_repeatable(small):
     rows = [protocols.paper(small, "sa-fdr", 0) for _ in range(2)]
     for row in rows:
         row["folds"].pop("seconds")
     assert rows[0] == rows[1]
-    chosen = rows[0]["chosen"]["one_sd"]
+    chosen = protocols.chosen(rows[0], "one_sd")
     scores = np.array(rows[0]["folds"]["validation_auc"])
     assert chosen["index"] == protocols.first_within("one_sd", scores)
     assert chosen["test_auc"] == rows[0]["refit"]["test_auc"][chosen["index"]]
@@ -110,6 +134,58 @@ def test_rows_survive_a_stop_and_are_packed(tmp_path, monkeypatch, small):
     assert rows.read() == {}
 
 
+# Two quick methods of each experiment on one set.
+SLICES = {
+    "paper": ("cancer", ("recipe", "rfe")),
+    "ablation": ("cancer", ("sa-fdr", "sa-fdr+n_batches=2")),
+    "equal": ("wine_1", ("recipe", "anova")),
+    "classes": ("wine", ("recipe", "anova")),
+    "regression": ("wine_alcohol", ("recipe", "forward")),
+    "simulations": ("low-pattern1-rho0", ("recipe", "scaled", "lasso")),
+    "probabilities": ("wine_1", ("selector",)),
+}
+
+
+def test_every_experiment_runs_and_its_rows_become_pages(tmp_path):
+    for name, (where, how) in SLICES.items():
+        experiment, rows = EXPERIMENTS[name], Rows(tmp_path, name)
+        cells = [key for key in experiment.cells() if key[0] == where and key[1] in how]
+        n_repeats = 1 if experiment.run is protocols.paper else 2
+        cells = [key for key in cells if key[2] < n_repeats]
+        assert len(cells) == n_repeats * len(how)
+        assert {error for *_, error in run_cells(experiment, rows, cells, jobs=1)} == {None}
+        for row in rows.read().values():
+            assert row["seconds"] > 0
+            assert {"safdr", "numpy", "scikit-learn", "machine", "date", "code"} <= set(row["made"])
+        assert tables.PAGES[name](rows.read()).startswith("# ")
+    page = evidence.page(tmp_path)
+    assert page.count("`python -m experiments run ") == 5
+    assert page.count("\n## ") >= 5
+
+
+def test_rows_of_other_code_run_again(tmp_path, monkeypatch):
+    rows = Rows(tmp_path, "classes")
+    key = {"data": "wine", "method": "anova", "repeat": 0}
+    rows.write({**key, "made": {"code": "older"}})
+    command = [
+        "run",
+        "classes",
+        "--data",
+        "wine",
+        "--methods",
+        "anova",
+        "--repeats",
+        "1",
+        "--again",
+    ]
+    monkeypatch.setattr(sys, "argv", ["experiments", *command, "--out", str(tmp_path)])
+    main()
+    (first,) = rows.read().values()
+    assert first["made"]["code"] != "older"
+    main()
+    assert [*rows.read().values()] == [first]
+
+
 def test_a_difference_is_the_mean_of_paired_differences():
     def group(scores):
         rows = {"all": 40, "train": 30, "test": 10}
@@ -129,6 +205,13 @@ def test_the_pages_follow_from_the_rows(name):
         pytest.skip("paper/ has no rows of this experiment")
     page = ROOT / "paper" / f"{name}.md"
     assert tables.PAGES[name](rows) == page.read_text(encoding="utf-8")
+
+
+def test_the_page_of_evidence_and_the_readme_follow_from_the_rows():
+    folder = ROOT / "paper"
+    assert evidence.page(folder) == (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    table = tables.readme_table(Rows(folder, "paper").read())
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_unknown_names_are_refused_with_the_known_ones():

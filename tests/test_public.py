@@ -19,8 +19,10 @@ SEARCH = "sizes cv scoring rule"
 PARAMETERS = {
     "AnnealingSelector": f"n_features_to_select {MODEL} class_weight {REST}",
     "AnnealingSelectorCV": f"{SEARCH} {MODEL} class_weight {REST}",
-    "AnnealingRegressorSelector": f"n_features_to_select {MODEL} {REST}",
-    "AnnealingRegressorSelectorCV": f"{SEARCH} {MODEL} {REST}",
+    "AnnealingRegressorSelector": f"n_features_to_select family {MODEL} {REST}",
+    "AnnealingRegressorSelectorCV": f"{SEARCH} family {MODEL} {REST}",
+    "AnnealingSurvivalSelector": f"n_features_to_select {MODEL} {REST}",
+    "AnnealingSurvivalSelectorCV": f"{SEARCH} {MODEL} {REST}",
     "Annealing": f"n_replicas sweeps temperature_step {STOP}",
     "PopulationAnnealing": f"n_replicas sweeps target_ess {STOP}",
     "Constraints": "always_include never_include groups at_most_one_of signs",
@@ -40,7 +42,8 @@ OTHERS = (
     "Trace TraceDisplay WhatIf"
 )
 STRINGS = {
-    "criterion": {"auto", "fisher", "r2"},
+    "criterion": {"auto", "fisher", "r2", "score"},
+    "family": {"gaussian", "poisson", "gamma"},
     "shrinkage": {"auto"},
     "rule": {"one_se", "one_sd", "best"},
     "class_weight": {"balanced"},

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from safdr._files import write_all_atomically, write_atomically
+from helpers.engine import write_all_atomically, write_atomically
 
 
 def test_files_are_replaced_and_keep_their_mode_and_links(tmp_path):

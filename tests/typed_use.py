@@ -16,6 +16,8 @@ from safdr import (
     AnnealingResult,
     AnnealingSelector,
     AnnealingSelectorCV,
+    AnnealingSurvivalSelector,
+    AnnealingSurvivalSelectorCV,
     Constraints,
     NearOptimal,
     ParameterError,
@@ -77,6 +79,13 @@ def regression(X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     assert_type(search.predict(X), NDArray[Any])
     selector = AnnealingRegressorSelector(3)
     assert_type(selector.fit(Stream("loans.parquet"), "amount"), AnnealingRegressorSelector)
+
+
+def survival(X: NDArray[np.float64], y: NDArray[Any]) -> None:
+    """Select features for survival times."""
+    search = AnnealingSurvivalSelectorCV(5).fit(X, y)
+    assert_type(search, AnnealingSurvivalSelectorCV)
+    assert_type(AnnealingSurvivalSelector(3).fit(X, y).predict(X), NDArray[Any])
 
 
 def displays(X: NDArray[np.float64], y: NDArray[np.int64]) -> None:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from safdr._estimators.selector_cv import AnnealingSelectorCV as AnnealingSelectorCV
     from safdr._estimators.stability import stability as stability
     from safdr._estimators.substitutes import substitutes as substitutes
+    from safdr._estimators.survival_selector import (
+        AnnealingSurvivalSelector as AnnealingSurvivalSelector,
+    )
+    from safdr._estimators.survival_selector import (
+        AnnealingSurvivalSelectorCV as AnnealingSurvivalSelectorCV,
+    )
     from safdr._estimators.what_if import WhatIf as WhatIf
     from safdr._estimators.what_if import what_if as what_if
     from safdr.display import PathDisplay as PathDisplay
@@ -52,6 +58,7 @@ _NAMES = {
     "_estimators.selector_cv": "AnnealingRegressorSelectorCV AnnealingSelectorCV",
     "_estimators.stability": "stability",
     "_estimators.substitutes": "substitutes",
+    "_estimators.survival_selector": "AnnealingSurvivalSelector AnnealingSurvivalSelectorCV",
     "_estimators.what_if": "WhatIf what_if",
     "display": "PathDisplay SelectionDisplay StabilityDisplay SubstitutesDisplay TraceDisplay",
     "errors": "ParameterError",

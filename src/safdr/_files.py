@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import uuid4
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -34,18 +34,14 @@ def write_all_atomically(contents: Mapping[Path, bytes]) -> None:
 def _write_beside(target: Path, content: bytes) -> str:
     """Write the content of a file beside it, and return the temporary name."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    number, name = tempfile.mkstemp(prefix=f".{target.name[:40]}-", dir=target.parent)
+    name = str(target.with_name(f".{target.name[:40]}-{uuid4().hex}"))
     try:
-        with os.fdopen(number, "wb") as stream:
+        with open(name, "xb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         if target.exists():
             shutil.copymode(target, name)
-        else:
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

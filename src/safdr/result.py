@@ -256,9 +256,16 @@ class Stability:
         Number of features that each half selected.
     subsets : tuple of ndarray of int
         Columns that each half selected; complementary halves are neighbours.
+    expected_errors : float
+        Bound on the expected number of features that at least 90 % of the halves select although
+        their selection probability is at most the average (Shah and Samworth, for unimodal
+        distributions). NaN if a half selects more than 57 % of the features.
 
     References
     ----------
+    R. D. Shah, R. J. Samworth, "Variable selection with error control: another look at stability
+    selection", Journal of the Royal Statistical Society B 75 (2013).
+
     S. Nogueira, K. Sechidis, G. Brown, "On the Stability of Feature Selection Algorithms", Journal
     of Machine Learning Research 18 (2018).
     """
@@ -271,6 +278,7 @@ class Stability:
     index_interval: tuple[float, float]
     sizes: IntArray
     subsets: tuple[IntArray, ...]
+    expected_errors: float = np.nan
 
     def __repr__(self) -> str:
         low, high = self.index_interval

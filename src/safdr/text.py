@@ -278,7 +278,18 @@ def stability(result: Result) -> str:
     agree = next(text for least, text in AGREEMENT if value >= least)
     return (
         f"Stability {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}; 0 = chance, 1 = always"
-        f" the same): {found['n']} half-samples {agree}."
+        f" the same): {found['n']} half-samples {agree}.{_expected_errors(found)}"
+    )
+
+
+def _expected_errors(found: Result) -> str:
+    """Return the bound of Shah and Samworth."""
+    if "expected_errors" not in found:
+        return ""
+    return (
+        " Of the features that at least 90\u00a0% of them select, at most "
+        f"{number(found['expected_errors'], 2)} are expected to have a selection probability of at "
+        "most the average (Shah and Samworth 2013, unimodal)."
     )
 
 

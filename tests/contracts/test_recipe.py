@@ -182,6 +182,23 @@ def test_weights_are_copies_to_the_screen_and_the_shrinkage():
 # ---- Regression ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_precise_targets_keep_more_features_and_are_shrunk_less(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(100, 90))
+    signal, noise = X[:, 0] - X[:, 1], rng.normal(size=100)
+    selector = AnnealingRegressorSelector(4, random_state=0)
+    widths, shrinkages = [], []
+    for share in (1e-3, 0.2, 1.0):
+        target = np.sqrt(1 - share) * signal / signal.std() + np.sqrt(share) * noise
+        selector.fit(X, target)
+        widths.append(selector.result_.n_screened)
+        shrinkages.append(selector.shrinkage_)
+    assert widths[0] == 4 + 50
+    assert widths[0] > widths[1] > widths[2] >= 4 + 8
+    np.testing.assert_allclose(np.divide(shrinkages[:2], shrinkages[2]), [1e-3, 0.2], rtol=0.6)
+
+
 @pytest.mark.parametrize(("n_rows", "n_features"), [(200, 40), (60, 120)])
 @pytest.mark.parametrize("seed", range(5))
 def test_noiseless_planted_subsets_are_found(seed, n_rows, n_features):

@@ -251,26 +251,31 @@ HALVES = [(ROW[:100], ROW[100:])]
         ["'day'"],
     ),
     (fitting(changed(FRAME, (3, 4), np.nan)), ValueError, ["NaN"]),
-    (fitting(pd.DataFrame(X[:, :2], columns=["a", "a"])), ValueError, ["same name", "a"]),
-    (fitting(pl.DataFrame(X).lazy()), ValueError, ["lazy frame", "collect"]),
+    (fitting(pd.DataFrame(X[:, :2], columns=["a", "a"])), ValueError, ["unique", "'a' 2 times"]),
+    (
+        fitting(pl.DataFrame(X).lazy()),
+        ValueError,
+        ["y must be the name", "lazy frame"],
+    ),
     (fitting(target=Y[:99]), ValueError, ["240", "99"]),
     (fitting(target=None), ValueError, ["y"]),
     (fitting(target=np.full(240, "spam")), ValueError, ["1 class", "spam"]),
     (fitting(target=X[:, 0]), ValueError, ["label type", "regression target"]),
     (fitting(target=np.arange(240) == 7), ValueError, ["at least 2 rows", "True"]),
     *(
-        (fitting(target=target), ValueError, ["y has 2 missing value(s) (first: row 3). Drop"])
+        (fitting(target=target), ValueError, ["y has 2 missing value(s). Drop"])
         for labels in (np.where(Y, "a", "b").astype(object), Y.astype(object))
         for gap in (None, np.nan, pd.NA)
-        for gaps in [changed(labels, [3, 5], gap)]
-        for target in (gaps, gaps.tolist(), pd.Series(gaps), pd.Series(gaps).convert_dtypes())
+        for gaps in [pd.Series(changed(labels, [3, 5], gap))]
+        for target in (gaps, gaps.convert_dtypes())
     ),
+    (fitting(target=changed(Y.astype(object), 3, np.nan)), ValueError, ["contains NaN"]),
     (fitting(XR, XR[:, 0] * 0 + 2, of_size(3, "regression")), ValueError, ["y", "constant"]),
     (fitting(XR, np.where(Y, "a", "b"), of_size(3, "regression")), ValueError, ["string"]),
     (
         fitting(XR, changed(YR, 3, np.nan), of_size(3, "regression")),
         ValueError,
-        ["y has 1 missing"],
+        ["y contains NaN"],
     ),
     (fitting(sample_weight=np.ones(9)), ValueError, ["sample_weight", "240"]),
     (fitting(sample_weight=np.full(240, np.nan)), ValueError, ["NaN"]),

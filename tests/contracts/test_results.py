@@ -35,6 +35,20 @@ def weights(weighted, n=240):
 # ---- The record of a search ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore::safdr.SeparationWarning")
+def test_of_equal_losses_the_larger_criterion_wins(seed):
+    """Many pairs of features separate the classes: without a penalty their losses are zero."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 8)) + rng.uniform(3.0, 5.0, 8) * y[:, None]
+    how = {"criterion": "fisher", "C": np.inf, "shrinkage": None}
+    found = of_size(3, **how).fit(X, y).result_
+    equal = found.losses == found.losses.min()
+    assert equal.sum() > 3
+    assert found.criterion_values[found.best] == found.criterion_values[equal].max()
+
+
 @pytest.mark.parametrize("C", [0.05, 1.0, np.inf])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_loss_is_that_of_scikit_learns_model(task, C, weighted):

@@ -200,6 +200,22 @@ def test_costs_between_nothing_and_a_ban(task):
     assert costly.result_.loss == pytest.approx(least_loss(X[:, costly.subset_], y, task), rel=1e-9)
 
 
+def test_costs_are_converted_to_units_of_the_loss(task):
+    """The factor is a model's gain of loss over its gain of criterion, against no features."""
+    X, y = make_rows(task)
+    cost = np.linspace(0.0, 0.05, 8)
+    found = of_size(3, task, feature_cost=cost, annealing=WHOLE).fit(X, y).result_
+    paid = cost[found.subsets].sum(axis=1)
+    shares = np.unique(y, return_counts=True)[1] / len(y)
+    without = np.var(y) if task == "regression" else -(shares @ np.log(shares))
+    factors = (without - found.losses) / (found.criterion_values + paid)
+    factor = found.cost_terms[0] / paid[0]
+    assert np.isclose(factors, factor, rtol=1e-6).any()
+    np.testing.assert_allclose(found.cost_terms, factor * paid, rtol=1e-9)
+    total = found.losses + found.cost_terms
+    assert total[found.best] == pytest.approx(total.min(), rel=1e-9)
+
+
 # ---- Criteria and models of the user's own -------------------------------------------------------
 
 
@@ -249,9 +265,9 @@ def test_weights_reach_criteria_and_models_of_the_users_own():
     rows = X[:, found.subset_]
     alone = clone(model).fit(rows, y, logisticregression__sample_weight=weight)
     np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(rows))
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(TypeError, match="sample_weight"):
         of_size(2, criterion=mean_of_columns).fit(X, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(TypeError, match="sample_weight"):
         of_size(2, estimator=KNeighborsClassifier()).fit(X, y, sample_weight=weight)
 
 

@@ -224,6 +224,8 @@ def test_balanced_classes_are_weights_of_rows(make):
         score = search.cv_results_["split0_test_score"][1]
         assert score == pytest.approx(get_scorer("roc_auc")(alone, X[test], y[test]), abs=1e-12)
         np.testing.assert_array_equal(search.cv_results_["split0_support"][1], alone.support_)
+        last = of_size(search.n_features_).fit(X, y, sample_weight=weight)
+        assert search.result_.loss == pytest.approx(last.result_.loss, rel=1e-9)
         return
     by_class = of_size(3, class_weight="balanced").fit(X, y)
     assert_same_answer(by_class, of_size(3).fit(X, y, sample_weight=weight), 1e-12)

@@ -70,7 +70,6 @@ def test_rows_on_a_device_stay_there(monkeypatch):
 @pytest.mark.parametrize(
     ("rows", "device", "how", "text"),
     [
-        (X, "nowhere", {}, "device='nowhere' cannot be used|='nowhere' cannot be used"),
         (X, "cpu", {"criterion": lambda rows, y: 0.0}, "device needs a built-in criterion"),
         (X, "cpu", {"constraints": Constraints(groups=[[0, 1]])}, "constraints with groups"),
         (X, "cpu", {"constraints": Constraints(at_most_one_of=[[0, 1]])}, "at_most_one_of"),
@@ -81,3 +80,8 @@ def test_rows_on_a_device_stay_there(monkeypatch):
 def test_what_a_device_cannot_do_is_refused(rows, device, how, text):
     with pytest.raises(ValueError, match=text):
         of_size(3, annealing=Annealing(device=device), **how).fit(rows, Y)
+
+
+def test_torch_says_which_devices_there_are():
+    with pytest.raises(RuntimeError, match=r"device type .*: nowhere"):
+        of_size(3, annealing=Annealing(device="nowhere")).fit(X, Y)

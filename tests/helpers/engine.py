@@ -26,9 +26,12 @@ from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.proof.prover import Prover
 from safdr._engine.screen import duplicates as _duplicates
 from safdr._engine.search import Search
+from safdr._engine.stability import expected_errors as _expected_errors
 from safdr._engine.stability import nogueira_index, share_intervals
 from safdr._estimators.data import ClassProblem, RegressionProblem
 from safdr._estimators.device import _in_units_of_r2
+from safdr._files import write_all_atomically as write_all_atomically
+from safdr._files import write_atomically as write_atomically
 
 # ---- Moments ------------------------------------------------------------------------------------
 
@@ -399,6 +402,11 @@ def near_optimal(prover, size, *, rtol, max_subsets=10_000, seconds=10.0, n_thre
 def nogueira(selected, block=1):
     """Return the stability of selections, one a row of flags, and its interval."""
     return nogueira_index(np.asarray(selected, dtype=bool), block)
+
+
+def expected_errors(size, n_features, n_resamples):
+    """The bound of Shah and Samworth."""
+    return _expected_errors(size, n_features, n_resamples)
 
 
 def wilson(counts, n):

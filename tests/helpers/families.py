@@ -1,18 +1,13 @@
 """Families of losses in NumPy, a slow solver, and the bound of what a loss can still fall by."""
 
-import ctypes
-import shutil
-import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from safdr import _core
-from safdr._engine.fits.family import LOGISTIC, SOFTMAX, SQUARED
+from safdr._engine.fits.family import COX, GAMMA, LOGISTIC, POISSON, SOFTMAX, SQUARED
 
-HERE = Path(__file__).parent
-CORE = HERE.parents[1] / "src" / "safdr" / "_core"
+FAMILIES = {family.name: family for family in (POISSON, GAMMA, COX)}
 
 
 class At(NamedTuple):
@@ -26,26 +21,16 @@ class At(NamedTuple):
 def _by_rows(derivatives):
     def at(eta, y, weight, time):
         del time
-        loss, slope, curvature = derivatives(eta[:, 0], y)
+        loss, slope, curvature = derivatives(eta[:, 0], y, weight)
         W = (weight * curvature)[:, None]
         return At(weight @ loss, (weight * slope)[:, None], lambda u: W * u)
 
     return at
 
 
-def _poisson(eta, y):
-    mean = np.exp(eta)
-    return mean - y * eta, mean - y, mean
-
-
-def _gamma(eta, y):
-    ratio = y * np.exp(-eta)
-    return eta + ratio, 1 - ratio, ratio
-
-
 def _softmax(eta, y, weight, time):
     del time
-    loss, slope, _ = SOFTMAX.derivatives(eta, y)
+    loss, slope, _ = SOFTMAX.derivatives(eta, y, weight)
     p = slope + (y.astype(int)[:, None] == np.arange(eta.shape[1]))
     W = weight[:, None] * p
     bend = lambda u: W * (u - np.sum(p * u, axis=1, keepdims=True))  # noqa: E731
@@ -85,8 +70,8 @@ NEAR = {
     "logistic": _by_rows(LOGISTIC.derivatives),
     "softmax": _softmax,
     "squared": _by_rows(SQUARED.derivatives),
-    "poisson": _by_rows(_poisson),
-    "gamma": _by_rows(_gamma),
+    "poisson": _by_rows(POISSON.derivatives),
+    "gamma": _by_rows(GAMMA.derivatives),
     "cox": _cox,
 }
 
@@ -190,39 +175,25 @@ def random_problem(family, rng, n_rows=40, n_features=3):
     return Problem(family, Z, y, weight / weight.sum(), penalty, n_outputs, time)
 
 
-# ---- The compiled solver with families of tests -------------------------------------------------
+# ---- The compiled solver -------------------------------------------------------------------------
 
 
-def compiler():
-    """Return the C++ compiler, or None."""
-    return next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+def core_target(problem):
+    """Return the target as the core reads it: times with a minus for censored rows."""
+    if problem.family != "cox":
+        return problem.y
+    return np.where(problem.y > 0, 1.0, -1.0) * (problem.time + 1.0)
 
 
-def compiled_families(folder):
-    """Return the solver compiled with Poisson, Gamma and Cox."""
-    library = Path(folder) / "families.so"
-    sources = [HERE / "families.cpp", *(CORE / "fits" / f"{n}.cpp" for n in SOURCES)]
-    options = ["-std=c++20", "-O1", "-fopenmp-simd", "-fPIC", "-shared", "-Wno-psabi"]
-    where = [f"-I{CORE}", "-pthread", "-o", str(library)]
-    subprocess.run([compiler(), *options, *map(str, sources), *where], check=True)
-    return ctypes.CDLL(str(library))
-
-
-SOURCES = ("columns", "family", "newton", "passes")
-
-
-def fit_compiled(library, problem, intercept):
-    """Return coefficients, loss and what is left at most."""
-    n_rows, q = problem.Z.shape
+def fit_compiled(problem):
+    """Return coefficients, the loss less that of a perfect fit, and what is left at most."""
+    family, q = FAMILIES[problem.family], problem.Z.shape[1]
     every = np.arange(q - 1, dtype=np.int32)
     Z = _core.standardise(problem.Z[:, :-1].copy(), np.zeros(q - 1), np.ones(q - 1), every)
-    padding = (0, Z.shape[0] * Z.shape[2] - n_rows)
-    arrays = [np.pad(a, padding) for a in (problem.y, problem.weight, problem.time)]
-    theta, loss, left = np.empty(q), ctypes.c_double(), ctypes.c_double()
-    pointer = lambda a: a.ctypes.data_as(ctypes.c_void_p)  # noqa: E731
-    library.fit(
-        ("poisson", "gamma", "cox").index(problem.family), pointer(Z), ctypes.c_int64(n_rows),
-        ctypes.c_int64(q), *map(pointer, arrays), ctypes.c_double(intercept),
-        ctypes.c_double(problem.penalty), pointer(theta), ctypes.byref(loss), ctypes.byref(left),
-    )  # fmt: skip
-    return theta, loss.value, left.value
+    y, weight = core_target(problem), problem.weight
+    null, options = family.null_model(y, weight), {"best_only": False, "separable": False}
+    options |= {"penalty": problem.penalty, "tol": 1e-13, "incumbent": np.inf, "n_threads": 1}
+    theta, loss, _, _, left, _ = _core.fit_subsets(
+        family.name, Z, y, weight, null, every[None], **options
+    )
+    return theta[0, 0], loss[0], left[0]

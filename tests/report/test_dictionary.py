@@ -112,16 +112,20 @@ def test_the_terms_are_the_model(each_case):
         np.testing.assert_allclose(softmax(found, axis=1), selector.predict_proba(X), atol=1e-12)
 
 
-def test_terms_come_by_strength_with_groups_together(case):
+def test_terms_of_a_group_stand_together(case):
     report = case("groups").report
     names = [term.get("of", term["feature"]) for term in report["model"]["terms"]]
     assert list(dict.fromkeys(names)) == [f["name"] for f in report["features"] if f["selected"]]
     firsts = [i for i, name in enumerate(names) if name not in names[:i]]
     assert all(names[i] == names[i - 1] for i in set(range(1, len(names))) - set(firsts))
-    terms = case("two").report["model"]["terms"]
+
+
+@pytest.mark.parametrize("name", ["two", "regression"])
+def test_terms_come_by_strength(case, name):
+    terms = case(name).report["model"]["terms"]
     strength = [abs(term["per_sd"][0]) for term in terms]
     assert strength == sorted(strength, reverse=True)
-    train = case("two").train[0]
+    train = case(name).train[0]
     for term in terms:
         assert term["sd"] == pytest.approx(train[term["column"]].std(ddof=0))
         assert term["per_sd"][0] == pytest.approx(term["sd"] * term["coefficients"][0])

@@ -254,6 +254,16 @@ def test_rare_and_new_values_count_as_the_most_frequent():
     np.testing.assert_array_equal(found, [[1, 0], [0, 0], [0, 0], [0, 0]])
 
 
+def test_a_value_of_ten_rows_has_a_feature_and_one_of_nine_is_rare():
+    texts = ["red"] * 130 + ["teal"] * (N - 149) + ["blue"] * 10 + ["green"] * 9
+    column, encoder = described(texts)
+    assert column["rare"] == ["green"]
+    assert [name for name in encoder.get_feature_names_out() if name.startswith("x = ")] == [
+        "x = teal",
+        "x = blue",
+    ]
+
+
 # ---- Missing values ------------------------------------------------------------------------------
 
 

@@ -129,7 +129,10 @@ safdr::FamilyName family_of(const std::string& name) {
   if (name == "logistic") return safdr::FamilyName::kLogistic;
   if (name == "softmax") return safdr::FamilyName::kSoftmax;
   if (name == "squared") return safdr::FamilyName::kSquared;
-  throw nb::value_error("family must be 'logistic', 'softmax' or 'squared'.");
+  if (name == "poisson") return safdr::FamilyName::kPoisson;
+  if (name == "gamma") return safdr::FamilyName::kGamma;
+  if (name == "cox") return safdr::FamilyName::kCox;
+  throw nb::value_error("family must be 'logistic', 'softmax', 'squared', 'poisson', 'gamma' or 'cox'.");
 }
 
 // Rows of a fit, padded as the columns are.

@@ -78,7 +78,7 @@ class LossDescent:
         selections = np.zeros((len(starts), allowed.n_groups + 1), dtype=bool)
         places = np.where(starts >= 0, np.searchsorted(columns, starts), -1)
         np.put_along_axis(selections, np.append(allowed.group_of, -1)[places], True, axis=1)
-        how: dict[str, Any] = {"seed": np.random.SeedSequence(0), "n_proposals": 1}
+        how: dict[str, Any] = {"seed": np.random.SeedSequence(0), "n_proposals": 0}
         how["constraints"] = allowed
         chains: SearchChains
         if allowed.signs is not None:

@@ -1,4 +1,4 @@
-"""Stability of subsets selected on resamples: shares and an index."""
+"""Stability of subsets selected on resamples: shares, an index, and a bound."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from safdr._engine.arrays import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 
+# Share of the halves that select a feature of the bound.
+THRESHOLD = 0.9
+# Largest average probability for which the bound is proven.
+MAX_AVERAGE = 1.0 / np.sqrt(3.0)
+
 LEVEL = 0.95
 
 
@@ -20,6 +25,18 @@ def share_intervals(counts: IntArray, n: int) -> FloatArray:
         found = binomtest(int(count), n).proportion_ci(LEVEL, method="wilson")
         intervals[counts == count] = found
     return intervals
+
+
+def expected_errors(size: float, n_features: int, n_resamples: int) -> float:
+    """Return the bound of Shah and Samworth (2013) for unimodal shares; NaN if none holds."""
+    # Their theorem 2, for features with a selection probability of at most the average and a
+    # threshold above 3/4: the next multiple of one half.
+    average = size / max(n_features, 1)
+    if not 0.0 < average <= MAX_AVERAGE:
+        return np.nan
+    threshold = np.ceil(THRESHOLD * n_resamples - 1e-9) / n_resamples
+    factor = 4.0 * (1.0 - threshold + 1.0 / n_resamples) / (1.0 + 2.0 / n_resamples)
+    return float(factor * average * size)
 
 
 def nogueira_index(selected: BoolArray, block: int = 1) -> tuple[float, tuple[float, float]]:

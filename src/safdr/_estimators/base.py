@@ -24,9 +24,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.rows import take_columns
+from safdr._estimators.counts import DEVIANCE_SCORERS
 from safdr._estimators.data import Problem
-from safdr._estimators.device import device_rows, is_on_device
-from safdr._estimators.inputs import is_source
+from safdr._estimators.inputs import device_rows, is_on_device, is_source
 from safdr._estimators.options import PARAMETER_OBJECTS, PUBLISHED
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import make_search, model_of, warn_separated
@@ -52,6 +52,8 @@ def model_has(method: str) -> Callable[[Any], bool]:
 
 class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     _is_regression: ClassVar[bool] = False
+    _is_survival: ClassVar[bool] = False
+    _criterion: ClassVar[str] = "fisher"  # the built-in one
     support_: NDArray[np.bool_]
     subset_: IntArray
 
@@ -98,8 +100,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         >>> AnnealingSelectorCV.as_published(sizes=10).rule
         'one_sd'
         """
-        criterion = "r2" if cls._is_regression else "fisher"
-        published = {"criterion": criterion, "shrinkage": None, "C": np.inf}
+        published = {"criterion": cls._criterion, "shrinkage": None, "C": np.inf}
         if "rule" in cls._parameter_constraints:
             published["rule"] = "one_sd"
         annealing = clone(params.get("annealing") or PUBLISHED).set_params(screen=None)
@@ -140,6 +141,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.support_[self.subset_] = True
 
     # ---- Predictions --------------------------------------------------------------------------
+
+    def _default_scoring(self) -> Any:
+        raise NotImplementedError
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -202,6 +206,9 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
     classes_: NDArray[Any]
 
+    def _default_scoring(self) -> str:
+        return "roc_auc_ovr" if len(getattr(self, "classes_", ())) > 2 else "roc_auc"
+
     @typed(available_if(model_has("predict_proba")))
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Predict the probability of each class, in the order of `classes_`.
@@ -251,8 +258,14 @@ class ClassSelectorBase(ClassifierMixin, AnnealingSelectorBase):
 
 class RegressorSelectorBase(RegressorMixin, AnnealingSelectorBase):
     _is_regression = True
+    _criterion = "r2"
+    family: str
+
+    def _default_scoring(self) -> Any:
+        return DEVIANCE_SCORERS.get(self.family, "r2")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.family == "gaussian"
+        tags.target_tags.positive_only = self.family != "gaussian"
         return tags

@@ -19,8 +19,8 @@ from sklearn.metrics import get_scorer
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.rows import take_columns
 from safdr._engine.screened_search import AnySearch
-from safdr._estimators.calibration import calibration_slope
 from safdr._estimators.data import Problem
+from safdr._estimators.models import calibration_slope
 from safdr._estimators.parallel import run_tasks, uses_threads
 from safdr._estimators.search import make_search, model_of
 from safdr.errors import NoSubsetError, ParameterError
@@ -66,6 +66,7 @@ class CrossValidation:
             np.concatenate(targets),
             np.concatenate(weights),
             regression=problem.is_regression,
+            family=problem.family,
             train_share=float(np.mean(n_train)) / problem.n_rows,
         )
         return max(slope, MIN_SLOPE)

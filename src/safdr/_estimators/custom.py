@@ -2,60 +2,55 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from numbers import Real
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.validation import has_fit_parameter
 
+from safdr._engine.annealing.functions import CachedFunction, Evaluate, one_by_one
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.fits.fits import Fits, distinct_rows
 from safdr._engine.interrupt import look_up
-from safdr.errors import ParameterError
+from safdr._estimators.parallel import run_tasks
 
 N_FOLDS = 3
 
-
-class RowsObjective:
-    """Turn a custom criterion into a function of column indices."""
-
-    def __init__(self, function: Callable[..., float], problem: Any) -> None:
-        self.function = function
-        self.X = problem.X
-        self.y = problem.y
-        self._weight: dict[str, Any] = {}
-        if problem.sample_weight is not None:
-            if not _takes_weights(function):
-                raise ParameterError(
-                    "criterion",
-                    "must accept the keyword sample_weight, because rows or classes have weights; "
-                    f"got {function!r}.",
-                )
-            self._weight = {"sample_weight": problem.sample_weight}
-
-    def __call__(self, columns: IntArray, which: int = -1) -> float:
-        value: Any = self.function(self.X[:, columns], self.y, **self._weight)
-        if not isinstance(value, Real):
-            raise ParameterError("criterion", f"must return a number to maximise; got {value!r}.")
-        return float(value)
+# Seconds of work that take longer than to start other processes on it.
+MIN_SECONDS = 0.2
 
 
-def _takes_weights(function: Callable[..., float]) -> bool:
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-    kinds = [p.kind for p in parameters.values()]
-    return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+def custom_criterion(function: Callable[..., float], problem: Any, n_jobs: int) -> Evaluate:
+    """Return a custom criterion of column indices, with its values kept."""
+    weight = problem.sample_weight
+    weights = {} if weight is None else {"sample_weight": weight}
+    value = partial(_value, function, problem.X, problem.y, weights)
+    return CachedFunction(value, partial(_values, n_jobs))
+
+
+def _value(
+    function: Callable[..., float], X: Any, y: Any, weights: Any, columns: IntArray, batch: int
+) -> float:
+    del batch  # a custom criterion uses all rows
+    return function(X[:, columns], y, **weights)
+
+
+def _values(n_jobs: int, function: Any, tasks: Sequence[Any]) -> Iterable[float]:
+    """Return the values of the tasks; slow ones are evaluated in processes."""
+    started = time.perf_counter()
+    first, rest = function(*tasks[0]), tasks[1:]
+    if n_jobs == 1 or (time.perf_counter() - started) * len(rest) < MIN_SECONDS:
+        return [first, *one_by_one(function, rest)]
+    n = -(-len(rest) // n_jobs)
+    parts = ((function, rest[i : i + n]) for i in range(0, len(rest), n))
+    return chain([first], *run_tasks(one_by_one, parts, n_jobs, threads=False))
 
 
 class ModelFitter:
@@ -64,35 +59,33 @@ class ModelFitter:
     def __init__(self, estimator: Any, problem: Any, seed: int) -> None:
         self.estimator = seeded(estimator, seed)
         self.problem = problem
+        self._score: Any = None
         if problem.is_regression:
-            self.loss_name, self._loss = "squared_error", _squared_error
+            self.loss_name = problem.loss_name
         elif hasattr(estimator, "predict_proba"):
-            self.loss_name, self._loss = "cross_entropy", _cross_entropy
+            self.loss_name, self._score = "cross_entropy", get_scorer("neg_log_loss")
         else:
-            self.loss_name, self._loss = "negative_score", _negative_score
-        self._splits = _splits(problem, seed)
+            self.loss_name, self._score = "negative_score", check_scoring(estimator)
+        target = problem.target
+        n_rows = len(target) if problem.is_regression else int(np.bincount(target).min())
+        kind = KFold if problem.is_regression else StratifiedKFold
+        folds = kind(min(N_FOLDS, n_rows), shuffle=True, random_state=seed)
+        self._splits = list(folds.split(target, target))
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
         del best_only
         distinct, inverse = distinct_rows(subsets)
-        look_up()
-        if n_threads > 1:
-            tasks = (delayed(self.held_out_loss)(self.estimator, subset) for subset in distinct)
-            losses = np.array(list(Parallel(n_jobs=n_threads)(tasks)))
-        else:
-            losses = np.empty(len(distinct))
-            for i, subset in enumerate(distinct):
-                look_up()
-                losses[i] = self.held_out_loss(self.estimator, subset)
-        return Fits.of_losses(losses[inverse])
+        tasks = ((self.estimator, subset) for subset in distinct)
+        losses = list(run_tasks(self.held_out_loss, tasks, n_threads, threads=False))
+        return Fits.of_losses(np.array(losses)[inverse])
 
     def baseline(self) -> float:
         """Return the loss of a model without features."""
-        dummy = DummyRegressor() if self.problem.is_regression else DummyClassifier()
-        return self.held_out_loss(dummy, np.zeros(1, dtype=np.int64))
+        return self.held_out_loss(self.problem.null_model(), np.zeros(1, dtype=np.int64))
 
     def held_out_loss(self, estimator: Any, subset: IntArray) -> float:
         """Return the mean loss of one subset over the folds, weighted by their rows."""
+        look_up()
         X, y, weight = self.problem.X[:, subset], self.problem.y, self.problem.sample_weight
         losses, sizes = [], []
         for train, test in self._splits:
@@ -103,53 +96,25 @@ class ModelFitter:
             sizes.append(len(test) if held_out is None else held_out.sum())
         return float(np.average(losses, weights=sizes))
 
-
-def _cross_entropy(model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
-    return float(log_loss(y, model.predict_proba(X), sample_weight=weight, labels=model.classes_))
-
-
-def _negative_score(model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
-    return -float(model.score(X, y, sample_weight=weight))
-
-
-def _squared_error(model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
-    predicted = np.reshape(model.predict(X), y.shape)
-    return float(mean_squared_error(y, predicted, sample_weight=weight))
-
-
-def _splits(problem: Any, seed: int) -> list[Any]:
-    """Return the training and held-out rows of each fold."""
-    if problem.is_regression:
-        n_folds = min(N_FOLDS, len(problem.y))
-        return list(KFold(n_folds, shuffle=True, random_state=seed).split(problem.y))
-    n_folds = min(N_FOLDS, int(np.bincount(problem.codes).min()))
-    if n_folds < 2:
-        raise ParameterError("estimator", "needs at least 2 rows of each class; one is held out.")
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    return list(folds.split(problem.codes, problem.codes))
+    def _loss(self, model: Any, X: Any, y: Any, weight: FloatArray | None) -> float:
+        if self._score is None:
+            return float(self.problem.held_out_loss(y, model.predict(X), weight))
+        weights = {} if weight is None else {"sample_weight": weight}
+        return -float(self._score(model, X, y, **weights))
 
 
 def fit_model(model: Any, X: Any, y: Any, sample_weight: FloatArray | None) -> Any:
     """Fit a model, or the last step of a pipeline, with the weights of the rows."""
     if sample_weight is None:
         return model.fit(X, y)
-    name = "sample_weight"
-    if hasattr(model, "steps") and not _routing_enabled():
-        name, last = f"{model.steps[-1][0]}__sample_weight", model.steps[-1][1]
-    else:
-        last = model
-    if not (has_fit_parameter(last, "sample_weight") or _routing_enabled()):
-        raise ParameterError(
-            "estimator",
-            f"must accept sample_weight, because rows or classes have weights; got {model!r}.",
-        )
-    return model.fit(X, y, **{name: sample_weight})
+    is_pipeline = hasattr(model, "steps") and not _routing_enabled()
+    step = f"{model.steps[-1][0]}__" if is_pipeline else ""
+    return model.fit(X, y, **{f"{step}sample_weight": sample_weight})
 
 
 def seeded(estimator: Any, seed: int) -> Any:
     """Return a clone with a seed in place of every random_state=None."""
-    model = clone(estimator)
-    rng = check_random_state(seed)
+    model, rng = clone(estimator), check_random_state(seed)
     names = sorted(
         name
         for name, value in model.get_params(deep=True).items()

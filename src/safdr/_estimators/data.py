@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from safdr._engine import columns as sources
@@ -17,6 +19,7 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
+from safdr._engine.fits.family import LOGISTIC
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
 from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
@@ -44,8 +47,9 @@ class Problem:
 
     criterion_name: ClassVar[str]
     is_regression: ClassVar[bool] = False
+    is_stratified: ClassVar[bool] = False
     default_C: ClassVar[float]
-    default_scoring: ClassVar[str]
+    default_scoring: ClassVar[Any]
 
     # ---- Rows and columns ---------------------------------------------------------------------
 
@@ -133,6 +137,16 @@ class Problem:
         return len(self.y) if weight is None else float(weight.sum()) * self.rows_a_weight
 
     @property
+    def family(self) -> Any:
+        """Loss of one linear predictor, whose approximation is the second criterion; or None."""
+        return None
+
+    @property
+    def score_params(self) -> dict[str, Any]:
+        """Metadata of the rows for the default scorer."""
+        return {}
+
+    @property
     def target(self) -> NDArray[Any]:
         """Numbers that models are fitted to: class codes or outputs."""
         return self.y
@@ -204,6 +218,11 @@ class Problem:
         """Return fit i as a scikit-learn model; `clip` limits predictions of a regression."""
         raise NotImplementedError
 
+    @staticmethod
+    def null_model() -> Any:
+        """Return a model without features."""
+        return DummyClassifier()
+
     def refit(self, model: Any, subset: IntArray) -> Any:
         """Return the final model, fitted to all rows of a source."""
         return model
@@ -218,6 +237,11 @@ class Problem:
     def default_splitter(seed: int) -> Any:
         """Return the five splits of the paper, three quarters to one quarter."""
         raise NotImplementedError
+
+    @property
+    def strata(self) -> Any:
+        """Labels that splits are stratified by, if `is_stratified`; else the target."""
+        return self.y
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
@@ -235,6 +259,7 @@ class ClassProblem(Problem):
     class_weight: Any = None  # as given
 
     criterion_name = "fisher"
+    is_stratified = True
     default_C = 1.0
 
     def take(self, rows: Any) -> Self:
@@ -280,7 +305,12 @@ class ClassProblem(Problem):
         return weight if self.row_weight is None else weight * self.row_weight
 
     @property
-    def default_scoring(self) -> str:  # type: ignore[override]
+    def family(self) -> Any:
+        """Log-loss of two classes; None for more."""
+        return LOGISTIC if len(self.classes) == 2 else None
+
+    @property
+    def default_scoring(self) -> str:
         """Area under the ROC curve; for more classes, of each against the rest."""
         return "roc_auc" if len(self.classes) == 2 else "roc_auc_ovr"
 
@@ -329,7 +359,8 @@ class RegressionProblem(Problem):
     criterion_name = "r2"
     is_regression = True
     default_C = np.inf
-    default_scoring = "r2"
+    default_scoring: ClassVar[Any] = "r2"
+    loss_name: ClassVar[str] = "squared_error"
 
     @property
     def outputs(self) -> FloatArray:
@@ -347,6 +378,15 @@ class RegressionProblem(Problem):
     def output_matrix(self) -> FloatArray | None:
         """Outputs, one a column."""
         return self.outputs
+
+    def held_out_loss(self, y: Any, predicted: Any, weight: FloatArray | None) -> float:
+        """Return the mean squared error of predictions."""
+        return float(mean_squared_error(y, np.reshape(predicted, y.shape), sample_weight=weight))
+
+    @staticmethod
+    def null_model() -> Any:
+        """Return a model without features."""
+        return DummyRegressor()
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         return LeastSquaresFitter(criterion, self.penalty(C))

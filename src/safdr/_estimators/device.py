@@ -13,36 +13,17 @@ from safdr._engine.search import Search
 from safdr.errors import ParameterError
 
 
-def is_on_device(X: Any) -> bool:
-    """Return True for a torch tensor in the memory of a device."""
-    return type(X).__module__ == "torch" and X.device.type != "cpu"
-
-
-def device_rows(X: Any) -> Any:
-    """Return rows that stay on their device, checked there."""
-    from safdr._engine.device.rows import DeviceRows
-
-    if X.ndim != 2 or not X.dtype.is_floating_point or not bool(X.isfinite().all()):
-        raise ValueError(
-            "X on a device must be a matrix of finite floating-point numbers; got "
-            f"{tuple(X.shape)}, {X.dtype}. Convert it, or impute missing values."
-        )
-    return DeviceRows(X)
-
-
 def device_search(
     problem: Any, device: Any, ridge: Any, C: float, fitter: Any, **search: Any
 ) -> Search:
     """Return the search among all columns on a device."""
-    _check(device, problem)
+    _check(problem)
     from safdr._engine.device.criterion import RowsOnDevice
     from safdr._engine.device.search import DeviceSearch
 
-    regression = problem.is_regression
-    codes = np.zeros(len(problem.y), dtype=np.int64) if regression else problem.codes
-    outputs = _in_units_of_r2(problem) if regression else None
-    weight, rows_a_weight = problem.relative_weight, problem.rows_a_weight
-    rows = RowsOnDevice(problem.X, codes, outputs, weight, rows_a_weight, device)
+    outputs = _in_units_of_r2(problem) if problem.is_regression else None
+    weights = problem.relative_weight, problem.rows_a_weight
+    rows = RowsOnDevice(problem.X, problem.unit_codes, outputs, *weights, device)
     criterion = rows.criterion(ridge, problem.rank)
     pairs: list[tuple[int, int]] = []
     if not hasattr(problem.X, "tensor"):
@@ -50,35 +31,21 @@ def device_search(
         pairs = duplicates.pairs
         redundant = np.union1d(criterion.redundant, np.flatnonzero(duplicates.redundant))
         criterion = replace(criterion, redundant=redundant)
-    if fitter is None:  # the linear model
-        fitter = problem.fitter(C)
-    search |= {"noise": rows, "fitter": fitter, "constraints": problem.allowed}
-    device_search = DeviceSearch(criterion, cost=problem.cost, **search)
-    device_search.duplicates = pairs
-    return device_search
+    search |= {"noise": rows, "fitter": fitter or problem.fitter(C), "constraints": problem.allowed}
+    found = DeviceSearch(criterion, cost=problem.cost, **search)
+    found.duplicates = pairs
+    return found
 
 
-def _check(device: Any, problem: Any) -> None:
-    """Raise an error if the device is missing, or cannot search this problem."""
+def _check(problem: Any) -> None:
+    """Raise an error if no device can search this problem."""
     allowed = problem.allowed
     if not allowed.swaps_alone or allowed.conflicts is not None or allowed.signs is not None:
         raise ParameterError(
-            "constraints",
-            "with groups, at_most_one_of or signs need device=None.",
+            "constraints", "with groups, at_most_one_of or signs need device=None."
         )
     if issparse(problem.X):
         raise ParameterError("device", "needs dense rows; got a sparse matrix. Use X.toarray().")
-    try:
-        import torch
-
-        torch.zeros(1, device=torch.device(device)).cpu()
-    except ImportError:
-        raise ParameterError("device", f"{device!r} needs torch. Run: pip install torch") from None
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise ParameterError(
-            "device", f"must be a device of torch; device={device!r} cannot be used: {reason}"
-        ) from None
 
 
 def _in_units_of_r2(problem: Any) -> Any:

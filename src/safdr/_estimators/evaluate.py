@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.compiled import subset_values
+from safdr._engine.annealing.functions import Evaluate, QuadraticFunction, less_cost
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.criterion import Criterion
 from safdr._engine.fits.fits import Fits, fit_padded
 from safdr._engine.search import OWN_LOSS, padded
 from safdr._estimators.data import Problem
-from safdr._estimators.features import features_of
-from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.inputs import features_of, fit_seed, make_problem
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import fitter_of, function_of, ridge_of
 from safdr.errors import ParameterError
@@ -104,11 +104,9 @@ def evaluate_rows(
     columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
     part = problem.columns(columns)
     positions = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
-    seed = fit_seed(selector)
-    function = function_of(selector, part, seed, n_threads)
-    criterion = None if function else part.criterion(ridge_of(selector, problem))
-    values = measure_subsets(part, criterion, function, positions)
-    fitter = fitter_of(selector, part, criterion, seed)
+    criterion, evaluate = make_evaluate(selector, part, ridge_of(selector, problem), n_threads)
+    values = evaluate(positions, np.full(len(positions), -1))
+    fitter = fitter_of(selector, part, criterion, fit_seed(selector))
     if fitter is None:
         fits, loss_name = Fits.of_losses(-values), OWN_LOSS
     else:
@@ -118,17 +116,15 @@ def evaluate_rows(
     return SubsetEvaluation(subsets, values, fits.losses, loss_name, *models, problem.names)
 
 
-def measure_subsets(
-    problem: Problem, criterion: Any, function: Any, subsets: IntArray
-) -> FloatArray:
-    """Return the criterion, or the custom function, less the cost."""
-    if function is None:
-        values = subset_values(criterion, subsets)
-    else:
-        values = function(subsets, np.full(len(subsets), -1))
-    if problem.cost is not None:
-        values = values - np.append(problem.cost, 0.0)[subsets].sum(axis=1)
-    return np.asarray(values)
+def make_evaluate(
+    selector: Any, problem: Problem, ridge: float, n_threads: int
+) -> tuple[Criterion | None, Evaluate]:
+    """Return the built-in criterion, or None; and the value of subsets, less their cost."""
+    function = function_of(selector, problem, fit_seed(selector), n_threads)
+    if function is not None:
+        return None, less_cost(function, problem.cost)
+    criterion = problem.criterion(ridge)
+    return criterion, less_cost(QuadraticFunction(criterion), problem.cost)
 
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:

@@ -44,7 +44,7 @@ def row_folds(
 ) -> list[Fold]:
     """Return the folds of rows in memory; rows of one group are never split."""
     splitter = _splitter(problem, cv, seed, grouped=split_params.get("groups") is not None)
-    splits: list[Any] = list(splitter.split(problem.X, problem.y, **split_params))
+    splits: list[Any] = list(splitter.split(problem.X, problem.strata, **split_params))
     if not splits:
         raise ParameterError("cv", f"must yield at least one split; got none from {cv!r}.")
     return [Fold(i, problem, a, b, score_params) for i, (a, b) in enumerate(splits)]
@@ -54,12 +54,12 @@ def _splitter(problem: Any, cv: Any, seed: int, *, grouped: bool) -> Any:
     """Return a splitter; with groups, one that never splits a group."""
     if not grouped:
         cv = problem.default_splitter(seed) if cv is None else cv
-        return check_cv(cv, problem.y, classifier=not problem.is_regression)
+        return check_cv(cv, problem.strata, classifier=problem.is_stratified)
     if cv is None:
         return GroupShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
     if isinstance(cv, Integral):
-        return (GroupKFold if problem.is_regression else StratifiedGroupKFold)(int(cv))
-    splitter = check_cv(cv, problem.y)
+        return (StratifiedGroupKFold if problem.is_stratified else GroupKFold)(int(cv))
+    splitter = check_cv(cv, problem.strata)
     kind = type(splitter)
     if kind.__module__.startswith("sklearn.") and "Group" not in kind.__name__:
         raise ParameterError(

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
 from safdr._engine.annealing.chains import Dynamics
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.population import PopulationSettings
 
+if TYPE_CHECKING:  # with an untyped base, mypy accepts any parameter of a dataclass
+
+    class BaseEstimator:
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+else:
+    from sklearn.base import BaseEstimator
+
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 
-# Stopping, batches, screen and device of both kinds of annealing.
+# Parameters of both kinds of annealing.
 _SHARED: dict[str, Any] = {
+    "sweeps": [POSITIVE],
+    "max_steps": [AT_LEAST_ONE],
     "tol": [Interval(Real, 0, None, closed="left")],
     "n_iter_no_change": [AT_LEAST_ONE],
     "n_batches": [AT_LEAST_ONE],
@@ -27,6 +37,7 @@ _SHARED: dict[str, Any] = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Annealing(BaseEstimator):
     """Set the annealing: replicas, temperatures, stopping, batches, screen and device.
 
@@ -88,38 +99,23 @@ class Annealing(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_replicas": [AT_LEAST_ONE],
-        "sweeps": [POSITIVE],
         "temperature_step": [POSITIVE],
-        "max_steps": [AT_LEAST_ONE],
         **_SHARED,
     }
 
-    def __init__(
-        self,
-        *,
-        n_replicas: int = 20,
-        sweeps: float = 0.5,
-        temperature_step: float = 0.7,
-        max_steps: int = 100,
-        tol: float = 0.02,
-        n_iter_no_change: int = 3,
-        n_batches: int = 5,
-        batch_fraction: float = 0.5,
-        screen: int | str | None = "auto",
-        device: Any = None,
-    ) -> None:
-        self.n_replicas = n_replicas
-        self.sweeps = sweeps
-        self.temperature_step = temperature_step
-        self.max_steps = max_steps
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.n_batches = n_batches
-        self.batch_fraction = batch_fraction
-        self.screen = screen
-        self.device = device
+    n_replicas: int = 20
+    sweeps: float = 0.5
+    temperature_step: float = 0.7
+    max_steps: int = 100
+    tol: float = 0.02
+    n_iter_no_change: int = 3
+    n_batches: int = 5
+    batch_fraction: float = 0.5
+    screen: int | str | None = "auto"
+    device: Any = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PopulationAnnealing(BaseEstimator):
     """Anneal a population: at each temperature, copy good replicas and drop bad ones.
 
@@ -165,36 +161,20 @@ class PopulationAnnealing(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_replicas": [Interval(Integral, 2, None, closed="left")],
-        "sweeps": [POSITIVE],
         "target_ess": [Interval(Real, 0, 1, closed="neither")],
-        "max_steps": [AT_LEAST_ONE],
         **_SHARED,
     }
 
-    def __init__(
-        self,
-        *,
-        n_replicas: int = 200,
-        sweeps: float = 1.0,
-        target_ess: float = 0.9,
-        max_steps: int = 200,
-        tol: float = 5e-3,
-        n_iter_no_change: int = 5,
-        n_batches: int = 5,
-        batch_fraction: float = 0.5,
-        screen: int | str | None = "auto",
-        device: Any = None,
-    ) -> None:
-        self.n_replicas = n_replicas
-        self.sweeps = sweeps
-        self.target_ess = target_ess
-        self.max_steps = max_steps
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.n_batches = n_batches
-        self.batch_fraction = batch_fraction
-        self.screen = screen
-        self.device = device
+    n_replicas: int = 200
+    sweeps: float = 1.0
+    target_ess: float = 0.9
+    max_steps: int = 200
+    tol: float = 0.02
+    n_iter_no_change: int = 3
+    n_batches: int = 5
+    batch_fraction: float = 0.5
+    screen: int | str | None = "auto"
+    device: Any = None
 
 
 AnyAnnealing: TypeAlias = Annealing | PopulationAnnealing
@@ -219,6 +199,7 @@ def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
     return PopulationSettings(**{names.get(k, k): value for k, value in settings.items()})
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Constraints(BaseEstimator):
     """Limit the subsets: features in, out, together, never together, or with a sign.
 
@@ -258,28 +239,13 @@ class Constraints(BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "always_include": "no_validation",
-        "never_include": "no_validation",
-        "groups": "no_validation",
-        "at_most_one_of": "no_validation",
-        "signs": "no_validation",
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # checked with the names of X
 
-    def __init__(
-        self,
-        *,
-        always_include: Any = None,
-        never_include: Any = None,
-        groups: Any = None,
-        at_most_one_of: Any = None,
-        signs: Any = None,
-    ) -> None:
-        self.always_include = always_include
-        self.never_include = never_include
-        self.groups = groups
-        self.at_most_one_of = at_most_one_of
-        self.signs = signs
+    always_include: Any = None
+    never_include: Any = None
+    groups: Any = None
+    at_most_one_of: Any = None
+    signs: Any = None
 
 
 # What None stands for in `set_params(annealing__n_replicas=…)`.
@@ -288,9 +254,8 @@ PARAMETER_OBJECTS: dict[str, type[BaseEstimator]] = {
     "constraints": Constraints,
 }
 
-# Parameters of all selectors; regressors have no class weights and another criterion.
-REGRESSOR_PARAMETERS: dict[str, Any] = {
-    "criterion": [StrOptions({"auto", "r2"}), callable],
+# Parameters of all selectors, but for the names of the criterion.
+PARAMETERS: dict[str, Any] = {
     "estimator": [None, HasMethods(["fit", "predict"])],
     "shrinkage": [None, StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
     "C": [None, Interval(Real, 0, None, closed="neither"), Options(Real, {np.inf})],
@@ -300,7 +265,14 @@ REGRESSOR_PARAMETERS: dict[str, Any] = {
     "n_jobs": [None, Integral],
     "random_state": ["random_state"],
 }
-CLASS_PARAMETERS: dict[str, Any] = REGRESSOR_PARAMETERS | {
+REGRESSOR_PARAMETERS: dict[str, Any] = PARAMETERS | {
+    "family": [StrOptions({"gaussian", "poisson", "gamma"})],
+    "criterion": [StrOptions({"auto", "r2"}), callable],
+}
+SURVIVAL_PARAMETERS: dict[str, Any] = PARAMETERS | {
+    "criterion": [StrOptions({"auto", "score"}), callable],
+}
+CLASS_PARAMETERS: dict[str, Any] = PARAMETERS | {
     "criterion": [StrOptions({"auto", "fisher"}), callable],
     "class_weight": [None, dict, StrOptions({"balanced"})],
 }

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from safdr._engine.interrupt import asking
-
-# Seconds of work from which on it pays to send it to other processes.
-WORTH_WORKERS = 0.2
 
 
 class CancelledError(Exception):
@@ -64,6 +59,9 @@ def run_tasks(
     function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], n_jobs: Any, *, threads: bool
 ) -> Iterator[Any]:
     """Call a function with each tuple of arguments; yield the results in order."""
+    if n_workers(n_jobs) == 1:
+        yield from (function(*task) for task in tasks)
+        return
     options: dict[str, Any] = {"n_jobs": n_jobs, "prefer": "processes"}
     if threads:
         options = {"n_jobs": n_jobs, "prefer": "threads", "batch_size": 1}  # none idle at the end
@@ -86,34 +84,3 @@ def uses_threads(selector: Any) -> bool:
 def n_workers(n_jobs: Any) -> int:
     """Return the number of workers that `n_jobs` stands for."""
     return int(effective_n_jobs(None if n_jobs is None else int(n_jobs)))
-
-
-class Workers:
-    """Evaluate a custom criterion, in several processes if it is slow."""
-
-    def __init__(self, n_jobs: int) -> None:
-        self.n_jobs = n_jobs
-        self._seconds = 0.0  # of the last evaluation that was timed
-
-    def __call__(self, objective: Any, tasks: Sequence[Any]) -> list[float]:
-        """Return the values of the tasks, in order."""
-        first = [self._timed(objective, tasks[0])] if tasks else []
-        rest = tasks[1:]
-        if self.n_jobs == 1 or self._seconds * len(rest) < WORTH_WORKERS:
-            return first + _values(objective, rest)
-        # The objective, with its rows, is sent with each portion.
-        portions = [(objective, rest[i :: self.n_jobs]) for i in range(min(self.n_jobs, len(rest)))]
-        values = np.empty(len(rest))
-        for i, part in enumerate(run_tasks(_values, portions, self.n_jobs, threads=False)):
-            values[i :: self.n_jobs] = part
-        return first + list(values.tolist())
-
-    def _timed(self, objective: Any, task: Any) -> float:
-        started = time.perf_counter()
-        value = float(objective(*task))
-        self._seconds = time.perf_counter() - started
-        return value
-
-
-def _values(objective: Any, tasks: Sequence[Any]) -> list[float]:
-    return [float(objective(*task)) for task in tasks]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from numbers import Integral
+from operator import index
 from typing import Any
 
-from safdr._estimators.data import Problem
 from safdr._estimators.inputs import fit_seed, make_problem
 from safdr._estimators.parallel import run_tasks
 from safdr._estimators.search import make_search
-from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
 
 
@@ -61,19 +59,14 @@ def anneal_path(
     [20 21 27] 0.115
     """
     problem = make_problem(selector, X, y, sample_weight)
-    checked = [_check_size(size, problem) for size in sizes]
+    sizes = [index(size) for size in sizes]
+    for size in sizes:
+        problem.allowed.check_size(size, "sizes")
     search = make_search(selector, problem, fit_seed(selector))
     # Large sizes take longest, so they go first.
-    ordered = sorted(set(checked), reverse=True)
+    ordered = sorted(set(sizes), reverse=True)
     if ordered:
         search.prepare(ordered[0])
     tasks = [(size,) for size in ordered]
     results = dict(zip(ordered, run_tasks(search.run, tasks, n_jobs, threads=True), strict=True))
-    return [replace(results[size], feature_names=problem.names) for size in checked]
-
-
-def _check_size(size: Any, problem: Problem) -> int:
-    if not isinstance(size, Integral) or size < 1:
-        raise ParameterError("sizes", f"must hold integers of at least 1; got {size!r}.")
-    problem.allowed.check_size(int(size), "sizes")
-    return int(size)
+    return [replace(results[size], feature_names=problem.names) for size in sizes]

@@ -15,7 +15,7 @@ from safdr._engine.arrays import IntArray
 from safdr._engine.proof.prover import Prover, check_provable
 from safdr._engine.proof.root import MAX_FEATURES
 from safdr._estimators.data import Problem
-from safdr._estimators.inputs import make_problem
+from safdr._estimators.inputs import built_in_problem
 from safdr._estimators.parallel import n_workers
 from safdr._estimators.search import useful_criterion
 from safdr.errors import ParameterError
@@ -155,12 +155,7 @@ def near_optimal(
 def _make_prover(
     selector: Any, X: Any, y: Any, sample_weight: Any, size: Any
 ) -> tuple[Problem, Prover, IntArray, int]:
-    if callable(selector.criterion):
-        raise ParameterError(
-            "criterion",
-            f"must be built-in, because a callable has no bounds; got {selector.criterion!r}.",
-        )
-    problem = make_problem(selector, X, y, sample_weight)
+    problem = built_in_problem(selector, X, y, sample_weight)
     if size is None:
         check_is_fitted(selector)
         size = selector.n_features_

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from safdr._engine.annealing.functions import CachedFunction, Evaluate
+from safdr._engine.annealing.functions import Evaluate
 from safdr._engine.arrays import IntArray
 from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.fits import Fitter
@@ -19,12 +19,11 @@ from safdr._engine.screen import Duplicates, Screen
 from safdr._engine.screened_search import AnySearch, ScreenedSearch
 from safdr._engine.search import Search
 from safdr._engine.shrinkage import SMALLEST_AUTO
-from safdr._estimators.custom import ModelFitter, RowsObjective, fit_model, seeded
+from safdr._estimators.custom import ModelFitter, custom_criterion, fit_model, seeded
 from safdr._estimators.data import Problem
 from safdr._estimators.device import device_search
 from safdr._estimators.models import SeparationWarning
 from safdr._estimators.options import engine_settings
-from safdr._estimators.parallel import Workers
 from safdr._memory import check_products, fits_products
 from safdr.errors import ParameterError
 from safdr.result import AnnealingResult
@@ -81,8 +80,8 @@ class Recipe:
         width = "auto" if annealing is None else annealing.screen
         # The path ignores costs. With more than two classes a screen costs a little AUC.
         costs_decide = problem.cost is not None and fits_products(problem.n_features)
-        many_classes = not problem.is_regression and len(problem.classes) > 2
-        if width == "auto" and (costs_decide or (many_classes and not problem.is_wide)):
+        many_classes = problem.n_classes > 2 and not problem.is_wide
+        if width == "auto" and (costs_decide or many_classes):
             width = None
         return cls(
             problem=problem,
@@ -107,8 +106,12 @@ class Recipe:
     @property
     def descends(self) -> bool:
         """Return True if exchanges lower the loss of the best candidate."""
-        two_classes = not self.problem.is_regression and len(self.problem.classes) == 2
-        return self.is_auto and two_classes
+        return self.is_auto and self.problem.family is not None
+
+    @property
+    def is_least_squares(self) -> bool:
+        """Return True if the criterion is the loss of the models."""
+        return self.problem.is_regression and self.problem.family is None
 
     # ---- Columns ------------------------------------------------------------------------------
 
@@ -156,7 +159,7 @@ class Recipe:
     def ridge(self) -> float:
         """Ridge of the criterion at every size."""
         ridge = float(self._criterion.ridge)
-        if self.wanted_ridge != "auto" or not self.problem.is_regression:
+        if self.wanted_ridge != "auto" or not self.is_least_squares:
             return ridge
         # Precise outputs are shrunk less: s = r / (1 + r) times the unexplained share.
         shrinkage = self._screen.unexplained * ridge / (1.0 + ridge)
@@ -170,9 +173,9 @@ class Recipe:
             n_rows=problem.n_rows,
             constraints=problem.constraints,
             redundant=self._redundant,
-            ridge=SMALLEST_AUTO if problem.is_regression else self._criterion.ridge,
+            ridge=SMALLEST_AUTO if self.is_least_squares else self._criterion.ridge,
             width=self.width,
-            is_regression=problem.is_regression,
+            is_regression=self.is_least_squares,
         )
 
     # ---- Searches -----------------------------------------------------------------------------
@@ -234,7 +237,7 @@ class Recipe:
         """Return the custom criterion of column indices, with its values kept."""
         if self.function is None:
             return None
-        return CachedFunction(RowsObjective(self.function, problem), Workers(self.n_jobs))
+        return custom_criterion(self.function, problem, self.n_jobs)
 
     def _forward_in(
         self, problem: Problem, fitter: Any, criterion: Criterion, columns: IntArray | None
@@ -308,6 +311,8 @@ def _on_device(recipe: Recipe, device: Any) -> Search:
         raise ParameterError("device", f"must be that of X, {str(problem.X.tensor.device)!r}.")
     if recipe.function is not None:
         raise ParameterError("device", "needs a built-in criterion.")
+    if problem.is_regression and problem.family is not None:
+        raise ParameterError("device", "must be None for counts, amounts and survival times.")
     fitter = None if recipe.estimator is None else recipe.fitter(problem, None)
     how: dict[str, Any] = {"settings": recipe.settings, "seed": recipe.seed}
     return device_search(problem, device, recipe.wanted_ridge, recipe.C, fitter, **how)

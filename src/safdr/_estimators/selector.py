@@ -17,7 +17,7 @@ from safdr._estimators.base import (
     model_has,
     typed,
 )
-from safdr._estimators.inputs import check_scored, read_problem, seed_from
+from safdr._estimators.inputs import read_problem, seed_from, target_values
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -67,24 +67,23 @@ class _FixedSizeSelector(AnnealingSelectorBase):
 
     @typed(available_if(model_has("score")))
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score of the final model: by default accuracy, or R².
+        """Return the score of the final model, by default accuracy, R² or explained deviance.
 
         Parameters
         ----------
-        X, y
-            Rows with all features of the fit, and their labels or targets.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        X, y, sample_weight
+            Rows with all features of the fit, and their labels or targets, as in `fit`.
 
         Returns
         -------
         float
         """
-        check_scored(y)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        rows = self._selected_columns(X)
-        return float(self.estimator_.score(rows, y, **weights))
+        weights = {}
+        if sample_weight is not None:
+            weights["sample_weight"] = target_values(X, sample_weight)
+        return float(
+            self.estimator_.score(self._selected_columns(X), target_values(X, y), **weights)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,20 +253,28 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
 
     Parameters
     ----------
+    family : {"gaussian", "poisson", "gamma"}, default="gaussian"
+        Distribution of the target: "poisson" for counts and rates, "gamma" for positive amounts,
+        both with the logarithm as link. A rate is ``y = count / exposure`` with
+        ``sample_weight=exposure``, as in `sklearn.linear_model.PoissonRegressor`; weights are then
+        in units of their mean, and do not count rows.
+
     criterion : {"auto", "r2"} or callable, default="auto"
         Criterion that the annealing maximises: R², or a callable as in `AnnealingSelector`. With
         "auto", predictions are clipped to the range of the training targets, and
-        `AnnealingRegressorSelectorCV` fits a calibration slope.
+        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts, half of the
+        replicas then maximise an approximation of the likelihood, and the model clips values as in
+        `AnnealingSelector`.
 
     estimator : regressor, default=None
         Model that is fitted to the selected features, and selects among the candidates by its
-        cross-validated squared error. None is least squares.
+        cross-validated squared error, or deviance. None is a linear model of the family.
 
     shrinkage : "auto", float in [0, 1) or None, default="auto"
         As in `AnnealingSelector`. "auto" is near 0 for precise targets too.
 
     C : float, default=None
-        As in `AnnealingSelector`, but None is no penalty.
+        As in `AnnealingSelector`, but None is no penalty for "gaussian".
 
     n_features_to_select, constraints, feature_cost, annealing, n_jobs, random_state
         As in `AnnealingSelector`.
@@ -301,6 +308,7 @@ duplicates_, n_features_in_, feature_names_in_
         self,
         n_features_to_select: int | float | None = None,
         *,
+        family: str = "gaussian",
         criterion: Any = "auto",
         estimator: Any = None,
         shrinkage: float | str | None = "auto",
@@ -312,6 +320,7 @@ duplicates_, n_features_in_, feature_names_in_
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.family = family
         self.criterion = criterion
         self.estimator = estimator
         self.shrinkage = shrinkage

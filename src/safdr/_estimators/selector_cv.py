@@ -28,7 +28,7 @@ from safdr._estimators.base import (
     typed,
 )
 from safdr._estimators.cross_validation import RULES, calibrates, cross_validate, sizes_to_try
-from safdr._estimators.inputs import check_scored, read_problem, seed_from
+from safdr._estimators.inputs import read_problem, seed_from, target_values
 from safdr._estimators.options import (
     AT_LEAST_ONE,
     CLASS_PARAMETERS,
@@ -91,6 +91,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         seed = seed_from(self.random_state)
         problem = read_problem(self, X, y, sample_weight, seed)
         weighted = problem.usable()  # rows of weight zero may be in test folds
+        if self.scoring is None:
+            score_params = problem.score_params | score_params
         folds = problem.folds(self.cv, seed, split_params, score_params)
         sizes = sizes_to_try(self.sizes, problem.allowed)
         with self._progress(len(folds) * len(sizes) + 1) as report:
@@ -133,7 +135,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         Parameters
         ----------
         X, y
-            Rows with all features of the fit, and their labels or targets.
+            Rows with all features of the fit, and their labels or targets, as in `fit`.
 
         **score_params : dict
             With metadata routing, parameters of the scorer.
@@ -144,9 +146,8 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         """
         _raise_for_params(score_params, self, "score")
         check_is_fitted(self)
-        check_scored(y)
         routed = process_routing(self, "score", **score_params).scorer.score if score_params else {}
-        return float(self._scorer()(self, X, y, **routed))
+        return float(self._scorer()(self, X, target_values(X, y), **routed))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata that the selector, its splitter and its scorer request.
@@ -166,9 +167,7 @@ class _CrossValidatedSelector(CallbackSupportMixin, AnnealingSelectorBase):
         return router.add(scorer=self._scorer(), method_mapping=to_score)
 
     def _scorer(self) -> Callable[..., float]:
-        n_classes = len(getattr(self, "classes_", ()))
-        default = "r2" if self._is_regression else "roc_auc_ovr" if n_classes > 2 else "roc_auc"
-        scorer: Callable[..., float] = get_scorer(self.scoring or default)
+        scorer: Callable[..., float] = get_scorer(self.scoring or self._default_scoring())
         return scorer
 
     def _route(
@@ -291,14 +290,15 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
     """Select the number of features for regression by cross-validation.
 
     As `AnnealingSelectorCV`, with the search of `AnnealingRegressorSelector`, R² as the default
-    scorer, and splits that are not stratified.
+    scorer (for counts and amounts the share of the deviance that is explained, with the weights of
+    the rows), and splits that are not stratified.
 
     Parameters
     ----------
     sizes, cv, scoring, rule, n_jobs
         As in `AnnealingSelectorCV`.
 
-    criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
+    family, criterion, estimator, shrinkage, C, constraints, feature_cost, annealing, random_state
         As in `AnnealingRegressorSelector`.
 
     Attributes
@@ -333,6 +333,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
         cv: Any = None,
         scoring: str | Callable[..., float] | None = None,
         rule: str | Callable[[dict[str, Any]], int] = "one_se",
+        family: str = "gaussian",
         criterion: Any = "auto",
         estimator: Any = None,
         shrinkage: float | str | None = "auto",
@@ -347,6 +348,7 @@ class AnnealingRegressorSelectorCV(_CrossValidatedSelector, RegressorSelectorBas
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.family = family
         self.criterion = criterion
         self.estimator = estimator
         self.shrinkage = shrinkage

@@ -10,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.model_selection import GroupShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.parallel import _get_threadpool_controller
 
 from safdr._engine.arrays import IntArray
-from safdr._engine.stability import nogueira_index, share_intervals
+from safdr._engine.stability import expected_errors, nogueira_index, share_intervals
 from safdr._estimators.cross_validation import cross_validate, sizes_to_try
 from safdr._estimators.data import Problem
-from safdr._estimators.features import group_names
-from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.inputs import fit_seed, group_names, make_problem
 from safdr._estimators.parallel import run_tasks, uses_threads
 from safdr._estimators.search import make_search
 from safdr.errors import NoSubsetError, ParameterError
-from safdr.result import AnnealingResult, Stability
+from safdr.result import Stability
 
 BoolArray = NDArray[np.bool_]
 
@@ -49,7 +48,7 @@ def stability(
     """Select features on random halves of the rows, and count how often each is selected.
 
     Use it to see which features depend on the sample. The halves are complementary pairs,
-    stratified by class.
+    stratified by class unless rows have groups.
 
     Parameters
     ----------
@@ -88,7 +87,7 @@ def stability(
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> result = stability(selector, X, y, n_resamples=30, random_state=0)
     >>> round(result.index, 2)
-    0.72
+    0.7
     """
     values = {"n_resamples": n_resamples, "choose_size": choose_size, "random_state": random_state}
     validate_parameter_constraints(LIMITS, values, caller_name="stability")
@@ -102,15 +101,18 @@ def stability(
         selector = clone(selector).fit(X, y, sample_weight=sample_weight, **params)
     problem = make_problem(selector, X, y, sample_weight)
     unit_groups = _match_rows(groups, sample_weight, problem)
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    halves = _make_halves(problem, unit_groups, n_resamples // 2, rng)
+    kind = StratifiedShuffleSplit if groups is None else GroupShuffleSplit
+    splitter = kind(n_resamples // 2, test_size=0.5, random_state=random_state)
+    pairs = splitter.split(problem.unit_codes, problem.unit_codes, unit_groups)
+    halves = [np.sort(half) for pair in pairs for half in pair]
     tasks = ((selector, problem, half, unit_groups, choose_size) for half in halves)
     with _get_threadpool_controller().limit(limits=1, user_api="blas"):
         subsets = list(run_tasks(_select, tasks, n_jobs, threads=uses_threads(selector)))
     selections = np.array([problem.allowed.selection_of(subset) for subset in subsets])
-    # Constraints fix the other features.
-    index, interval = nogueira_index(selections[:, problem.allowed.free], block=2)
     counts = selections.sum(axis=0)
+    # Constraints fix the other features.
+    free = selections[:, problem.allowed.free]
+    index, interval = nogueira_index(free, block=2)
     return Stability(
         names=group_names(selector, problem),
         selected=problem.allowed.selection_of(selector.subset_),
@@ -120,6 +122,7 @@ def stability(
         index_interval=interval,
         sizes=selections.sum(axis=1),
         subsets=tuple(subsets),
+        expected_errors=expected_errors(free.sum(axis=1).mean(), free.shape[1], n_resamples),
     )
 
 
@@ -130,34 +133,7 @@ def _match_rows(groups: Any, sample_weight: Any, problem: Problem) -> NDArray[An
     groups = np.asarray(groups)
     if sample_weight is not None and len(groups) != problem.n_units:
         groups = groups[np.asarray(sample_weight) > 0]
-    if len(groups) != problem.n_units or len(np.unique(groups)) < 4:
-        raise ParameterError(
-            "groups",
-            f"must hold a label for each of {problem.n_units} rows, and at least 4 different ones; "
-            f"got {len(np.unique(groups))} in {len(groups)} rows.",
-        )
     return groups
-
-
-def _make_halves(
-    problem: Problem, groups: NDArray[Any] | None, n_pairs: int, rng: np.random.Generator
-) -> list[IntArray]:
-    """Return complementary halves of the rows (of buckets, if rows are not in memory)."""
-    n = problem.n_units
-    codes = getattr(problem, "codes", np.zeros(n, dtype=np.int64))
-    strata, unit_of_row = codes if len(codes) == n else np.zeros(n, dtype=np.int64), np.arange(n)
-    if groups is not None:
-        labels, unit_of_row = np.unique(groups, return_inverse=True)
-        table = np.zeros((len(labels), codes.max() + 1), dtype=np.int64)
-        np.add.at(table, (unit_of_row, codes), 1)
-        strata = table.argmax(axis=1)
-    halves = []
-    for _ in range(n_pairs):
-        shuffled = rng.permutation(len(strata))
-        in_half = np.zeros(len(strata), dtype=bool)
-        in_half[shuffled[np.argsort(strata[shuffled], kind="stable")][::2]] = True
-        halves += [np.flatnonzero(in_half[unit_of_row]), np.flatnonzero(~in_half[unit_of_row])]
-    return halves
 
 
 def _select(
@@ -174,17 +150,13 @@ def _select(
                 folds = half.folds(selector.cv, seed, params, {})
                 sizes = sizes_to_try(selector.sizes, half.allowed)
                 size = cross_validate(selector, half, folds, sizes, seed).size
-            return _run(make_search(selector, half, seed), size).subset
+            search = make_search(selector, half, seed)
         except ValueError as error:
             raise ValueError(f"A half of {len(rows)} rows cannot be searched: {error}") from None
-
-
-def _run(search: Any, size: int) -> AnnealingResult:
-    """Search at one size, or at the next smaller one that has a subset with the required signs."""
-    try:
-        result: AnnealingResult = search.run(size)
-    except NoSubsetError:
-        if size == 1:
-            raise
-        return _run(search, size - 1)
-    return result
+        while True:
+            try:
+                return search.run(size).subset
+            except NoSubsetError:
+                if size == 1:
+                    raise
+                size -= 1  # no subset of this size has the required signs

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
@@ -19,17 +17,16 @@ from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import best_replacements
 from safdr._engine.rows import take_columns
 from safdr._engine.search import padded
-from safdr._engine.signs import wrong_signs
+from safdr._engine.signs import signed_values, wrong_signs
 from safdr._estimators.data import Problem
-from safdr._estimators.evaluate import evaluate_rows, measure_subsets
-from safdr._estimators.features import group_names
-from safdr._estimators.inputs import fit_seed, make_problem
+from safdr._estimators.evaluate import evaluate_rows, make_evaluate
+from safdr._estimators.inputs import fit_seed, group_names, make_problem
 from safdr._estimators.parallel import n_workers, run_tasks, uses_threads
-from safdr._estimators.search import fitter_of, function_of, model_on, ridge_of
+from safdr._estimators.search import fitter_of, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
 
-# More replacements than requested, since models of some may have the wrong signs.
+# More columns than requested, since some duplicate features that stay.
 N_SPARE = 10
 
 
@@ -102,31 +99,30 @@ def substitutes(
     problem, seed = make_problem(selector, X, y, sample_weight), fit_seed(selector)
     names, subset = np.array(group_names(selector, problem), dtype=object), selector.subset_
     if problem.is_wide and not callable(selector.criterion):
-        columns = _relevant_columns(selector, problem, n_best + N_SPARE)
+        # A matrix of the selected columns and the best replacements is enough.
+        criterion = problem.column_criterion(ridge_of(selector, problem))
+        allowed = problem.allowed.without(criterion.redundant)
+        n_columns = n_best + N_SPARE
+        columns = best_replacements(criterion, allowed, problem.cost, subset, n_columns)
         names = names[np.unique(problem.allowed.group_of[columns])]
         problem, subset = problem.columns(columns), np.searchsorted(columns, subset)
-    n_threads, signs = n_workers(n_jobs), problem.allowed.signs
-    n_ranked = n_best if signs is None else n_best + N_SPARE
-    variants = list(_find_variants(selector, problem, subset, n_ranked, n_threads))
+    n_threads = n_workers(n_jobs)
+    variants = list(_find_variants(selector, problem, subset, n_best, n_threads))
     measures = _measure(selector, problem, variants, n_threads)
-    if signs is not None:
-        variants, measures = _with_right_signs(variants, measures, n_best)
+    if problem.allowed.signs is not None:  # the models may have other signs than the criterion
+        kept = [i for i, v in enumerate(variants) if v.replacement < 0 or measures["allowed"][i]]
+        variants = [variants[i] for i in kept]
+        measures = {name: values[kept] for name, values in measures.items()}
     cv = getattr(selector, "cv", None) if cv is None else cv
     scoring = getattr(selector, "scoring", None) if scoring is None else scoring
     scorer = get_scorer(scoring or problem.default_scoring)
-    folds = problem.folds(cv, seed, {} if groups is None else {"groups": groups}, {})
+    of_groups = {} if groups is None else {"groups": groups}
+    folds = problem.folds(cv, seed, of_groups, {} if scoring else problem.score_params)
     subsets = [variant.columns for variant in variants]
     tasks = ((selector, fold, subsets, scorer, seed) for fold in folds)
     threads = uses_threads(selector)
     scores = np.array(list(run_tasks(_score_fold, tasks, n_jobs, threads=threads)))
     return _make_table(variants, measures, scores, names)
-
-
-def _relevant_columns(selector: Any, problem: Problem, n_best: int) -> IntArray:
-    """Return the selected columns and the best replacements, without a matrix of all columns."""
-    criterion = problem.column_criterion(ridge_of(selector, problem))
-    allowed = problem.allowed.without(criterion.redundant)
-    return best_replacements(criterion, allowed, problem.cost, selector.subset_, n_best)
 
 
 # ---- Variants of the subset ---------------------------------------------------------------------
@@ -143,10 +139,13 @@ class Variant(NamedTuple):
 def _find_variants(
     selector: Any, problem: Problem, subset: IntArray, n_best: int, n_threads: int
 ) -> Iterator[Variant]:
-    """Yield the subset; then for each feature the best replacements, and the subset without it."""
+    """Yield the subset; then for each feature the best replacements, and the subset without it.
+
+    Replacements whose coefficients in the criterion have wrong signs are left out.
+    """
     allowed, original = problem.allowed, np.arange(problem.n_features)
-    function = function_of(selector, problem, fit_seed(selector), n_threads)
-    criterion = None if function else problem.criterion(ridge_of(selector, problem))
+    ridge = ridge_of(selector, problem)
+    criterion, evaluate = make_evaluate(selector, problem, ridge, n_threads)
     useful = allowed if criterion is None else allowed.without(criterion.redundant)
     for kept, duplicate in problem.duplicates().pairs:
         original[duplicate] = kept
@@ -166,7 +165,9 @@ def _find_variants(
         groups, swapped = groups[keep], swapped[keep]
         width = int(swapped[:, allowed.group_of].sum(axis=1).max(initial=0))
         subsets = allowed.subsets_of(swapped, width)
-        values = np.nan_to_num(measure_subsets(problem, criterion, function, subsets), nan=-np.inf)
+        values = np.nan_to_num(evaluate(subsets, np.full(len(subsets), -1)), nan=-np.inf)
+        if criterion is not None and allowed.signs is not None:
+            values[signed_values(criterion, subsets, allowed.signs)[1] > 0] = -np.inf
         best = np.argsort(-values, kind="stable")[:n_best]
         for i in best[values[best] > -np.inf]:
             yield Variant(dropped, int(groups[i]), subsets[i][subsets[i] >= 0])
@@ -196,18 +197,6 @@ def _measure(
     return {"criterion_value": values, "loss": losses, "allowed": is_allowed}
 
 
-def _with_right_signs(
-    variants: list[Variant], measures: dict[str, Any], n_best: int
-) -> tuple[list[Variant], dict[str, Any]]:
-    """Keep the first replacements of each feature with the required signs, and all others."""
-    kept: list[int] = []
-    for _, group in groupby(range(len(variants)), key=lambda i: variants[i].dropped):
-        indices = list(group)
-        right = [i for i in indices if variants[i].replacement >= 0 and measures["allowed"][i]]
-        kept += [*right[:n_best], indices[-1]]
-    return [variants[i] for i in kept], {name: values[kept] for name, values in measures.items()}
-
-
 # ---- Scores -------------------------------------------------------------------------------------
 
 
@@ -222,9 +211,8 @@ def _score_fold(
         if len(subset):
             model = model_on(selector, train, subset, seed)
         else:
-            dummy = DummyRegressor() if train.is_regression else DummyClassifier()
             rows = take_columns(train.X, np.array([0]))
-            model = dummy.fit(rows, train.y, sample_weight=train.sample_weight)
+            model = train.null_model().fit(rows, train.y, sample_weight=train.sample_weight)
         columns = subset if len(subset) else np.array([0])
         scores.append(scorer(model, take_columns(test.X, columns), test.y, **params))
     return scores

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
 from numbers import Integral
 from typing import Any
 
@@ -15,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
+from safdr._engine.criterion import Criterion
 from safdr._engine.nearby import outside_gains
-from safdr._estimators.features import Features, features_of, group_names
-from safdr._estimators.inputs import make_problem
+from safdr._estimators.inputs import Features, built_in_problem, features_of, group_names
 from safdr._estimators.search import ridge_of
 from safdr.errors import ParameterError
 
@@ -109,8 +107,8 @@ def what_if(
 ) -> WhatIf:
     """Extract the criterion of the most relevant features, to evaluate other subsets without rows.
 
-    The selected features come first, then relevant others: from other candidates and splits, and by
-    their criterion value with the selected ones and alone.
+    Besides the selected features, these are the best additions and replacements, and the features
+    with the largest criterion values alone.
 
     Parameters
     ----------
@@ -148,23 +146,15 @@ def what_if(
     limits = {"n_features": [Interval(Integral, 1, None, closed="left")]}
     validate_parameter_constraints(limits, {"n_features": n_features}, caller_name="what_if")
     check_is_fitted(selector)
-    if callable(selector.criterion):
-        raise ParameterError(
-            "criterion",
-            f"must be built-in, because a callable has no matrix; got {selector.criterion!r}.",
-        )
-    problem = make_problem(selector, X, y, sample_weight)
+    problem = built_in_problem(selector, X, y, sample_weight)
     allowed, features = problem.allowed, features_of(selector, problem)
     criterion = problem.column_criterion(ridge_of(selector, problem))
-    excluded = set(allowed.without(criterion.redundant).exclude.tolist())
     members = np.flatnonzero(allowed.selection_of(selector.subset_))
-    requested = allowed.selection_of(features.columns(also, "also"))
-    lists = [
-        np.flatnonzero(requested),
-        *_other_subsets(selector, allowed),
-        *_nearby(criterion, allowed, selector.subset_),
-    ]
-    chosen = _choose(allowed, excluded, members, lists, n_features)
+    requested = np.flatnonzero(allowed.selection_of(features.columns(also, "also")))
+    others = [*requested.tolist(), *_relevant(criterion, allowed, selector.subset_)]
+    excluded = {*members.tolist(), *allowed.without(criterion.redundant).exclude.tolist()}
+    others = [i for i in dict.fromkeys(others) if i not in excluded]
+    chosen = _choose(allowed, members.tolist(), others, n_features)
     columns = [allowed.groups[i] for i in chosen]
     all_columns = np.concatenate(columns)
     names = group_names(selector, problem)
@@ -186,49 +176,23 @@ def what_if(
     )
 
 
-def _other_subsets(selector: Any, allowed: AllowedSubsets) -> Iterator[IntArray]:
-    """Yield the features of other candidates, the best first; and those of other splits."""
-    result = selector.result_
-    order = np.lexsort((-result.criterion_values, result.losses + result.cost_terms))
-    columns = result.subsets[order].ravel()
-    features = allowed.group_of[columns[columns >= 0]]
-    yield np.array(list(dict.fromkeys(features.tolist())))
-    counts = np.zeros(allowed.n_groups, dtype=np.int64)
-    if hasattr(selector, "cv_results_"):
-        table = selector.cv_results_
-        at = int(np.flatnonzero(table["n_features"] == selector.n_features_)[0])
-        for split in range(selector.n_splits_):
-            counts += allowed.selection_of(np.flatnonzero(table[f"split{split}_support"][at]))
-    order = np.argsort(-counts, kind="stable")
-    yield order[counts[order] > 0]
-
-
-def _nearby(criterion: Any, allowed: AllowedSubsets, subset: IntArray) -> Iterator[IntArray]:
-    """Yield the best replacements of each member, the best additions, and the best alone."""
-    gains = outside_gains(criterion, allowed, subset)
-    alone = outside_gains(criterion, allowed, np.empty(0, dtype=np.int64))
-    order = np.argsort(-np.vstack([gains, alone]), axis=1, kind="stable")
-    yield np.array(list(dict.fromkeys(order[1:-1].T.ravel().tolist())))
-    yield order[0]
-    yield order[-1]
+def _relevant(criterion: Criterion, allowed: AllowedSubsets, subset: IntArray) -> list[int]:
+    """Return all features: in turns the best addition, replacement of each member, and alone."""
+    alone = outside_gains(criterion, allowed, subset[:0])
+    gains = np.vstack([outside_gains(criterion, allowed, subset), alone])
+    order: list[int] = np.argsort(-gains, axis=1, kind="stable").T.ravel().tolist()
+    return order
 
 
 def _choose(
-    allowed: AllowedSubsets,
-    excluded: set[int],
-    members: IntArray,
-    lists: list[IntArray],
-    n_features: int,
+    allowed: AllowedSubsets, members: list[int], others: list[int], n_features: int
 ) -> list[int]:
-    """Return the members, the first list, and others from all lists in alternation."""
-    chosen = members.tolist()
-    n = max(n_features, len(chosen) + n_features // 2)
-    lengths = [len(columns) for columns in allowed.groups]
-    n_left = max(MAX_COLUMNS - sum(lengths[i] for i in chosen), MIN_OTHERS)
-    for i in chain(lists[0].tolist(), *zip_longest(*map(np.ndarray.tolist, lists[1:]))):
-        # A group that does not fit is skipped.
-        is_new = i is not None and i not in chosen and i not in excluded
-        if is_new and lengths[i] <= n_left and len(chosen) < n:
+    """Return the members, and the first others that fit; large groups come first."""
+    lengths, chosen = allowed.lengths, list(members)
+    n = max(n_features, len(members) + n_features // 2)
+    n_left = max(MAX_COLUMNS - lengths[members].sum(), MIN_OTHERS)
+    for i in others:  # a group that does not fit is skipped
+        if lengths[i] <= n_left and len(chosen) < n:
             n_left -= lengths[i]
             chosen.append(i)
     return sorted(chosen, key=lambda i: (-lengths[i], i))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._estimators.features import Features
+from safdr._estimators.inputs import Features
 from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]

@@ -117,6 +117,8 @@ class Questions:
         answer: Found = {"n": stability.n_resamples, "frequencies": by_name}
         if np.isfinite(stability.index):
             answer["index"] = [stability.index, *stability.index_interval]
+        if np.isfinite(stability.expected_errors):
+            answer["expected_errors"] = stability.expected_errors
         return answer
 
     def _substitutes(self, table: Mapping[str, Any]) -> Found:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr._estimators.cross_validation import RULES, select_size
-from safdr._estimators.features import allowed_subsets, feature_names
+from safdr._estimators.inputs import allowed_subsets, feature_names
 from safdr.display.base import read_features as features_of
 
 FloatArray = NDArray[np.float64]

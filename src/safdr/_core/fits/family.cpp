@@ -1,6 +1,7 @@
 #include "fits/family.hpp"
 
 #include "fits/columns.hpp"
+#include "fits/cox.hpp"
 #include "simd/vector_math.hpp"
 
 namespace safdr {
@@ -65,6 +66,45 @@ SAFDR_CLONES double logistic_pass(const Target& t, const double* eta, std::int64
 SAFDR_CLONES double squared_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last,
                                  double* slope, double* curvature) {
   return sum_rows<SquaredRow>(t, eta, first, last, slope, curvature);
+}
+
+// exp(x), within exp(-708) and exp(708).
+SAFDR_INLINE double exp_any(double x) {
+  const double e = exp_minus(std::abs(x));
+  return x < 0.0 ? e : 1.0 / e;
+}
+
+struct PoissonRow {
+  static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
+    curvature = exp_any(eta);
+    loss = curvature - y * eta;
+    slope = curvature - y;
+  }
+};
+
+struct GammaRow {
+  static SAFDR_INLINE void at(double eta, double y, double& loss, double& slope, double& curvature) {
+    curvature = y * exp_any(-eta);
+    loss = curvature + eta;
+    slope = 1.0 - curvature;
+  }
+};
+
+SAFDR_CLONES double poisson_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last,
+                                 double* slope, double* curvature) {
+  return sum_rows<PoissonRow>(t, eta, first, last, slope, curvature);
+}
+
+SAFDR_CLONES double gamma_pass(const Target& t, const double* eta, std::int64_t first, std::int64_t last, double* slope,
+                               double* curvature) {
+  return sum_rows<GammaRow>(t, eta, first, last, slope, curvature);
+}
+
+template <class Function>
+double mean_of(const Target& t, Function of_y) {
+  double sum = 0.0;
+  for (std::int64_t n = 0; n < t.n_rows; ++n) sum += t.weight[n] * of_y(t.y[n]);
+  return sum;
 }
 
 SAFDR_CLONES double largest(const double* u, std::int64_t n) {
@@ -161,6 +201,13 @@ bool Logistic::separates(const double* eta) const {
 
 Squared::Squared(const Target& target) : RowFamily(target, squared_pass, 0.0) {}
 
+Poisson::Poisson(const Target& target)
+    : RowFamily(target, poisson_pass, 1.0,
+                mean_of(target, [](double y) { return y > 0.0 ? y - y * std::log(y) : 0.0; })) {}
+
+Gamma::Gamma(const Target& target)
+    : RowFamily(target, gamma_pass, 1.0, mean_of(target, [](double y) { return 1.0 + std::log(y); })) {}
+
 double Softmax::derivatives(const double* eta, std::int64_t first, std::int64_t last) {
   double loss = 0.0;
   for (std::int64_t start = first; start < last; start += kBlock) {
@@ -199,6 +246,9 @@ bool Softmax::separates(const double* eta) const {
 std::unique_ptr<Family> make_family(FamilyName name, const Target& target) {
   if (name == FamilyName::kLogistic) return std::make_unique<Logistic>(target);
   if (name == FamilyName::kSoftmax) return std::make_unique<Softmax>(target);
+  if (name == FamilyName::kPoisson) return std::make_unique<Poisson>(target);
+  if (name == FamilyName::kGamma) return std::make_unique<Gamma>(target);
+  if (name == FamilyName::kCox) return std::make_unique<Cox>(target);
   return std::make_unique<Squared>(target);
 }
 

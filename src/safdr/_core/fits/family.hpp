@@ -18,7 +18,7 @@ namespace safdr {
 
 struct Target {
   std::int64_t n_rows, n_padded, n_outputs;
-  const double* y;       // 0 or 1, a class, an amount
+  const double* y;       // 0 or 1, a class, a number, or a time (cox.hpp)
   const double* weight;  // of sum one
   bool equal_weights;    // whether all rows have the same
 };
@@ -68,18 +68,19 @@ class RowFamily : public Family {
  public:
   typedef double Pass(const Target&, const double*, std::int64_t, std::int64_t, double*, double*);
 
-  // unit: the reach of a step that lowers eta by one.
-  RowFamily(const Target& target, Pass* pass, double unit) : Family(target, true, true), pass_(pass), unit_(unit) {}
+  // unit: the reach of a step that lowers eta by one. least: the mean loss of a perfect fit, which is subtracted.
+  RowFamily(const Target& target, Pass* pass, double unit, double least = 0.0)
+      : Family(target, true, true), pass_(pass), unit_(unit), least_(least) {}
 
   double derivatives(const double* eta, std::int64_t first, std::int64_t last) override {
-    return pass_(t, eta, first, last, slope.data(), curvature.data());
+    return pass_(t, eta, first, last, slope.data(), curvature.data()) - (first == 0 ? least_ : 0.0);
   }
   void bend(const double* u, double* out, std::int64_t first, std::int64_t last) override;
   double reach(const double* u) const override;
 
  private:
   Pass* pass_;
-  double unit_;
+  double unit_, least_;
 };
 
 // Log-loss of 0 or 1.
@@ -93,6 +94,18 @@ class Logistic : public RowFamily {
 class Squared : public RowFamily {
  public:
   explicit Squared(const Target& target);
+};
+
+// Half the deviance of counts or rates; the link is the logarithm.
+class Poisson : public RowFamily {
+ public:
+  explicit Poisson(const Target& target);
+};
+
+// Half the deviance of positive amounts, with the same link.
+class Gamma : public RowFamily {
+ public:
+  explicit Gamma(const Target& target);
 };
 
 // Log-loss of classes, one predictor each.
@@ -110,7 +123,7 @@ class Softmax : public Family {
   AlignedBuffer<double> p_;
 };
 
-enum class FamilyName { kLogistic, kSoftmax, kSquared };
+enum class FamilyName { kLogistic, kSoftmax, kSquared, kPoisson, kGamma, kCox };
 
 std::unique_ptr<Family> make_family(FamilyName name, const Target& target);
 

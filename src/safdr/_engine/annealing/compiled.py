@@ -66,7 +66,9 @@ class CompiledChains:
         n_usable = constraints.n_groups - len(constraints.exclude)
         sizes = self._size, len(constraints.include), n_usable
         # Value of all usable features, if the core looks for those that are left out.
-        self._whole = self._look_for_others(n_usable) if n_usable < 2 * self._size else None
+        self._whole = None
+        if n_proposals and n_usable < 2 * self._size:  # without sweeps it does not pay
+            self._whole = self._look_for_others(n_usable)
         if self._whole is not None:
             sizes = n_usable - self._size, 0, n_usable - len(constraints.include)
         self._groups = _groups(constraints, self.width)

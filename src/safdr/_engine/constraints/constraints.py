@@ -91,7 +91,9 @@ class AllowedSubsets:
     @cached_property
     def free(self) -> IntArray:
         """Groups that may be in or out."""
-        return np.setdiff1d(np.arange(self.n_groups), np.union1d(self.include, self.exclude))
+        is_free = np.ones(self.n_groups, dtype=bool)
+        is_free[self.include] = is_free[self.exclude] = False
+        return np.flatnonzero(is_free)
 
     @cached_property
     def lengths(self) -> IntArray:
@@ -230,12 +232,18 @@ class AllowedSubsets:
 
     def among(self, columns: IntArray) -> AllowedSubsets:
         """Return the same constraints on some sorted columns, which include whole groups."""
+        if len(columns) == self.n_features:
+            return self
         taken = np.zeros(self.n_groups, dtype=bool)
         taken[self.group_of[columns]] = True
         groups = np.flatnonzero(taken)
+        if self.swaps_alone:
+            places = tuple(np.arange(len(columns))[:, None])
+        else:
+            places = tuple(np.searchsorted(columns, self.groups[group]) for group in groups)
         return AllowedSubsets(
             len(columns),
-            tuple(np.searchsorted(columns, self.groups[group]) for group in groups),
+            places,
             np.searchsorted(groups, self.include[taken[self.include]]),
             np.searchsorted(groups, self.exclude[taken[self.exclude]]),
             None if self.conflicts is None else self.conflicts[np.ix_(groups, groups)],

@@ -44,7 +44,7 @@ class LinearFitter:
         self._share = weight / weight.sum()
         self._null_model = family.null_model(y, self._share)
         shape = (len(y), len(self._null_model)) if len(self._null_model) > 1 else len(y)
-        losses, _, _ = family.derivatives(np.broadcast_to(self._null_model, shape), y)
+        losses, _, _ = family.derivatives(np.broadcast_to(self._null_model, shape), y, self._share)
         self._null_loss = float(self._share @ losses)
 
     @property
@@ -95,7 +95,7 @@ class LinearFitter:
         """Return the gradient of the loss for all standardised columns at a model."""
         X = self._rows.X
         eta = np.asarray(take_columns(X, subset) @ coefficients.ravel()).ravel() + intercept
-        slope = self._share * self.family.derivatives(eta, self._y)[1]
+        slope = self._share * self.family.derivatives(eta, self._y, self._share)[1]
         return np.asarray(materialize(X).T @ slope).ravel() / self._rows.scale
 
     def _fit(

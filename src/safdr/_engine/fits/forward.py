@@ -72,8 +72,10 @@ class ForwardSelection:
     def _tried(self, path: _Path) -> IntArray:
         """Return the features with the largest gains to second order."""
         allowed, members = self._allowed, path.model[0]
-        free = np.intersect1d(allowed.free, self._columns(len(members) + 1))
-        free = np.setdiff1d(free, members)
+        usable = np.zeros(allowed.n_features, dtype=bool)
+        usable[self._columns(len(members) + 1)] = True
+        usable[members] = False
+        free = allowed.free[usable[allowed.free]]
         if allowed.conflicts is not None:
             free = free[~allowed.conflicts[members][:, free].any(axis=0)]
         free = np.sort(promising(self._fitter, allowed, free, path.model))

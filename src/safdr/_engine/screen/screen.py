@@ -83,11 +83,12 @@ class Screen:
     def _restart(self) -> None:
         self._groups: list[int] = []
         self._order: list[int] = []
+        self._columns: dict[int, IntArray] = {}  # by size
         self._walk = self._walk_groups()
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_groups", "_order", "_walk", "_lock")
+        left_out = ("_groups", "_order", "_columns", "_walk", "_lock")
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -112,10 +113,12 @@ class Screen:
     def columns(self, size: int) -> IntArray:
         """Return the sorted features that a search for a subset of one size looks at."""
         with self._lock:
-            n_groups = self._n_for_width(self.width(size))
-            n_groups = self._n_for_subset(size, n_groups)
-            groups = self._first(n_groups)
-        return np.sort(self._columns_of(np.concatenate([self._constraints.include, groups])))
+            if size not in self._columns:
+                n_groups = self._n_for_width(self.width(size))
+                groups = self._first(self._n_for_subset(size, n_groups))
+                groups = np.concatenate([self._constraints.include, groups])
+                self._columns[size] = self._columns_of(groups)
+            return self._columns[size]
 
     # ---- How many groups ------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 """Selectors on rows that are read in chunks: sufficient statistics of all rows, and a sample."""
 
-from safdr._estimators.streaming.problem import read, read_columns
+from safdr._estimators.streaming.problem import read, read_column, read_columns
 
-__all__ = ["read", "read_columns"]
+__all__ = ["read", "read_column", "read_columns"]

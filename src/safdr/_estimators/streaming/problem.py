@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import KFold, ShuffleSplit
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Batches
 from safdr._engine.criterion import Criterion, Ridge, make_criterion
 from safdr._engine.moments import Moments
+from safdr._estimators.counts import LogLinearProblem
 from safdr._estimators.custom import fit_model
 from safdr._estimators.data import ClassProblem, Problem, RegressionProblem
 from safdr._estimators.folds import Fold
-from safdr._estimators.inputs import problem_fields, problem_of
-from safdr._estimators.streaming.columns import Columns, check_numbers
+from safdr._estimators.inputs import feature_names, problem_fields, problem_of
+from safdr._estimators.streaming.columns import Columns, check_column, check_numbers
 from safdr._estimators.streaming.rows import N_BUCKETS, StreamedRows, open_rows
 from safdr.errors import ParameterError
 
@@ -29,10 +32,11 @@ def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Proble
     selector.feature_names_in_ = np.array(names, dtype=object)
     if rows.moments is None:
         weight = None if rows.columns.weight is None else sample.weight
-        X = np.ascontiguousarray(sample.X.T)
-        return problem_of(selector, X, rows.columns.given(sample.target), weight)
+        return problem_of(selector, np.ascontiguousarray(sample.X.T), sample.y, weight)
     how: dict[str, Any] = {"rows": rows, "buckets": np.arange(N_BUCKETS), "is_dense": True}
     how |= problem_fields(selector) | rows.of_buckets(how["buckets"])
+    if rows.columns.classes is None and selector.family != "gaussian":
+        return StreamedLogLinear(**how, family_name=selector.family)
     if rows.columns.classes is None:
         return StreamedRegression(**how)
     selector.classes_ = rows.columns.classes
@@ -42,19 +46,27 @@ def read(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Proble
 def read_columns(selector: Any, X: Any, which: IntArray) -> FloatArray:
     """Return some of the features of a fitted selector, of all rows of a source."""
     source, *_ = open_rows(X)
-    fitted = getattr(selector, "feature_names_in_", None)
+    fitted = feature_names(selector)
     if fitted is None:
         raise ValueError(
             f"{source.name} has named columns, but {type(selector).__name__} was fitted without "
             "feature names. Fit it to a data frame or a source."
         )
-    names = [str(fitted[j]) for j in which]
+    names = [fitted[j] for j in which]
     check_numbers(source, names)
-    columns, parts, start = Columns(source.name, names, ""), [np.empty((0, len(names)))], 0
-    for table in source.tables(names):
-        parts.append(np.column_stack([columns.floats(table, name, start) for name in names]))
-        start += table.num_rows
-    return np.concatenate(parts)
+    columns, rows = Columns(source.name, names, ""), np.empty((0, len(names)))
+    parts = (
+        np.column_stack([columns.numbers(table, name) for name in names])
+        for table in source.tables(names)
+    )
+    return np.concatenate([rows, *parts])
+
+
+def read_column(X: Any, name: str) -> Any:
+    """Return a column of all rows of a source, such as the target."""
+    source, *_ = open_rows(X)
+    check_column(source, "y", name)
+    return np.concatenate([table[name].to_numpy() for table in source.tables([name])])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,9 +97,6 @@ class StreamedProblem(Problem):
 
     def usable(self) -> Self:
         """Check that the rows can be searched; all of them have a weight."""
-        weight = self.sample_weight
-        if weight is not None and not weight.all():
-            raise ParameterError("class_weight", "must be positive for rows read in chunks.")
         self.check()
         return self
 
@@ -119,20 +128,14 @@ class StreamedProblem(Problem):
         """Return folds of buckets: five random quarters, or `cv` parts."""
         if split_params:
             raise ParameterError(next(iter(split_params)), "is not possible for a source.")
-        rng, n = np.random.default_rng([seed, self.n_units]), self.n_units
         if cv is None:
-            tests = [np.sort(rng.permutation(n)[: n // 4]) for _ in range(5)]
-        elif isinstance(cv, int) and not isinstance(cv, bool) and 2 <= cv <= n:
-            tests = [np.sort(part) for part in np.array_split(rng.permutation(n), cv)]
+            splitter = ShuffleSplit(5, test_size=0.25, random_state=seed)
+        elif isinstance(cv, Integral):
+            splitter = KFold(int(cv))
         else:
-            raise ParameterError(
-                "cv", f"must be None or an integer from 2 to {n} for a source; got {cv!r}."
-            )
-        every = np.arange(n)
-        return [
-            StreamedFold(i, self, np.setdiff1d(every, test), test, {})
-            for i, test in enumerate(tests)
-        ]
+            raise ParameterError("cv", f"must be None or an integer for a source; got {cv!r}.")
+        splits = enumerate(splitter.split(self.buckets))
+        return [StreamedFold(i, self, train, test, {}) for i, (train, test) in splits]
 
     def refit(self, model: Any, subset: IntArray) -> Any:
         """Return the model on all rows, unless it takes too much memory or may break signs."""
@@ -144,8 +147,8 @@ class StreamedProblem(Problem):
             return model
         weight = rows.weight
         if isinstance(self, ClassProblem):
-            weight = weight * self.class_factors[rows.target]
-        return fit_model(clone(model), rows.X.T, columns.given(rows.target), weight)
+            weight = weight * self.class_factors[rows.codes]
+        return fit_model(clone(model), rows.X.T, rows.y, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,3 +175,25 @@ class StreamedClasses(StreamedProblem, ClassProblem):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedRegression(StreamedProblem, RegressionProblem):
     """Rows with an output."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedLogLinear(StreamedProblem, LogLinearProblem):
+    """Rows with counts or amounts."""
+
+    @property
+    def rows_of_weight(self) -> float:
+        """Number of rows that a weight of one stands for."""
+        weight: Any = self.row_weight
+        return float(self.rows.moments.counts[self.buckets].sum() / weight.sum())
+
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """Weights whose sum is the number of rows."""
+        weight: Any = self.row_weight
+        return np.asarray(weight * self.rows_of_weight)
+
+    def criterion(self, ridge: Ridge) -> Criterion:
+        """Return the criterion of all columns."""
+        how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_of_weight}
+        return make_criterion(self.moments(self.unit_codes), ridge, **how)

@@ -1,18 +1,23 @@
-"""Two passes over a source: statistics of all rows by bucket, and a sample."""
+"""Two passes over a source: counts of the labels, then statistics by bucket and a sample."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from safdr._engine.arrays import IntArray
+from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.moments.buckets import BucketMoments
 from safdr._engine.moments.triangle import Triangle
 from safdr._estimators.streaming.columns import Columns, Rows, find_columns
-from safdr._estimators.streaming.passes import CountTask, SumsTask, buckets_of, sample_shares
 from safdr.sources import Source, open_source
+
+# A target with more labels is taken for continuous.
+MAX_CLASSES = 1000
 
 # Folds, batches and halves are sums of buckets: twenty allow folds and quarters.
 N_BUCKETS = 20
@@ -36,13 +41,85 @@ def open_rows(X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Source,
 
 
 @dataclass(frozen=True, eq=False)
+class CountTask:
+    """Rows of each label; in a regression, one label stands for all rows."""
+
+    columns: list[str]
+    regression: bool
+
+    def empty(self) -> Counter[Any]:
+        """Return the counts of no rows."""
+        return Counter()
+
+    def add(self, total: Counter[Any], table: Any, start: int) -> Counter[Any]:
+        """Count the rows of a table."""
+        if self.regression:
+            return total + Counter({0: table.num_rows})
+        total = total + Counter(table[self.columns[0]].to_pylist())
+        if len(total) > MAX_CLASSES:
+            raise ValueError(
+                f"The target {self.columns[0]!r} has more than {MAX_CLASSES} labels. For a "
+                "continuous target use AnnealingRegressorSelector."
+            )
+        return total
+
+    def merge(self, first: Counter[Any], second: Counter[Any]) -> Counter[Any]:
+        """Add the counts of both."""
+        return first + second
+
+
+@dataclass(frozen=True, eq=False)
+class SumsTask:
+    """Sufficient statistics and a sample of the rows that have a weight.
+
+    Without buckets, the sample alone, with rows of weight zero.
+    """
+
+    layout: Columns
+    shares: FloatArray  # of the rows of each class that are sampled
+    seed: int = 0
+    n_buckets: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that it reads."""
+        return self.layout.names
+
+    def empty(self) -> tuple[Any, list[Rows]]:
+        """Return statistics and sample of no rows."""
+        n_columns = len(self.layout.features) + (self.layout.classes is None)  # the output
+        how = self.n_buckets, len(self.shares), n_columns
+        return BucketMoments(*how) if self.n_buckets else None, []
+
+    def add(self, total: tuple[Any, list[Rows]], table: Any, start: int) -> Any:
+        """Add the rows of a table."""
+        # Two random numbers for each position, whatever the length of the tables.
+        stream = np.random.PCG64(self.seed).advance(2 * start)
+        draws = np.random.Generator(stream).random((table.num_rows, 2))
+        rows = self.layout.read(table, (draws[:, 0] * self.n_buckets).astype(np.int64))
+        moments, parts = total
+        sampled = draws[:, 1] < self.shares[rows.codes]
+        if moments is not None:
+            weighted = rows.take(rows.weight > 0)
+            columns = [*weighted.X, *([weighted.y] if self.layout.classes is None else [])]
+            weight = None if self.layout.weight is None else weighted.weight
+            moments.add(columns, weighted.buckets, weighted.codes, weight)
+            sampled &= rows.weight > 0
+        return moments, [*parts, rows.take(sampled)]
+
+    def merge(self, first: tuple[Any, list[Rows]], second: tuple[Any, list[Rows]]) -> Any:
+        """Add the sums of both."""
+        moments = None if first[0] is None else first[0] + second[0]
+        return moments, first[1] + second[1]
+
+
+@dataclass(frozen=True, eq=False)
 class StreamedRows:
     """Statistics of all rows by bucket, and a sample."""
 
     source: Source
     columns: Columns
     counts: IntArray  # of each class
-    seed: int
     moments: Any  # BucketMoments; None if the sample has all rows
     sample: Rows
 
@@ -53,13 +130,10 @@ class StreamedRows:
         """Count the labels, then sum up statistics and take a sample."""
         source, y, sample_weight = open_rows(X, y, sample_weight)
         columns = find_columns(source, y, sample_weight, regression=regression)
-        counted = source.run(CountTask(columns, regression))
-        if not sum(counted.values()):
-            raise ValueError(f"{source.name} has no rows.")
+        counts, labels = _count(source, CountTask([y], regression))
         if not regression:
-            columns = replace(columns, classes=np.array(sorted(counted)))
-            check_classification_targets(columns.classes)
-        counts = np.array([counted[label] for label in sorted(counted)])
+            check_classification_targets(labels)
+            columns = replace(columns, classes=labels)
         n_columns = len(columns.features)
         limit = min(source.sample_rows, int(MAX_BYTES / 8 / n_columns))
         n_buckets = 0 if counts.sum() <= limit else N_BUCKETS
@@ -71,37 +145,52 @@ class StreamedRows:
                 "read in chunks. Choose columns: Stream(source, columns=[...])."
             )
         task = SumsTask(columns, sample_shares(counts, limit), seed, n_buckets)
-        return cls(source, columns, counts, seed, *_run(source, task, counts))
+        return cls(source, columns, counts, *_run(source, task))
 
     def of_buckets(self, buckets: IntArray) -> dict[str, Any]:
         """Return the sampled rows of some buckets; their weights are those of all rows there."""
         sample = self.sample
         if len(buckets) < N_BUCKETS:
-            bucket = buckets_of(sample.positions, self.seed, N_BUCKETS)
-            sample = sample.take(np.isin(bucket, buckets))
-        codes = self.columns.codes(sample)
+            sample = sample.take(np.isin(sample.buckets, buckets))
         of_all = self.moments.weight[buckets].sum(axis=0)
-        sampled = np.bincount(codes, sample.weight, minlength=len(of_all))
-        weight = sample.weight * (of_all / np.where(sampled > 0, sampled, 1.0))[codes]
-        y = self.columns.given(sample.target)
-        rows = {"X": sample.X.T, "y": y, "row_weight": weight}
-        return rows if self.columns.classes is None else rows | {"codes": codes}
+        sampled = np.bincount(sample.codes, sample.weight, minlength=len(of_all))
+        weight = sample.weight * (of_all / np.where(sampled > 0, sampled, 1.0))[sample.codes]
+        rows = {"X": sample.X.T, "y": sample.y, "row_weight": weight}
+        return rows if self.columns.classes is None else rows | {"codes": sample.codes}
 
     def all_rows(self, features: list[str]) -> Rows | None:
         """Return all rows with a weight, with some features; None if they take too much memory."""
-        if 8 * self.counts.sum() * (len(features) + 3) > MAX_FIT_BYTES:
+        if 8 * self.counts.sum() * (len(features) + len(Rows._fields)) > MAX_FIT_BYTES:
             return None
         task = SumsTask(replace(self.columns, features=features), np.ones(len(self.counts)))
-        return _run(self.source, task, self.counts)[1].weighted()
+        rows = _run(self.source, task)[1]
+        return rows.take(rows.weight > 0)
 
 
-def _run(source: Source, task: SumsTask, counts: IntArray) -> tuple[Any, Rows]:
-    """Read the rows; refuse a source whose labels are not those of the first pass."""
-    sums = source.run(task)
-    if not np.array_equal(sums.counts, counts):
-        raise ValueError(
-            f"{source.name} changed while it was read: {counts.tolist()} rows of each class at "
-            f"first and {sums.counts.tolist()} now. Read a copy that does not change."
-        )
-    parts: list[Any] = [np.concatenate(each, axis=-1) for each in zip(*sums.parts, strict=True)]
-    return sums.moments, Rows(*parts)
+def _count(source: Source, task: CountTask) -> tuple[IntArray, NDArray[Any]]:
+    """Return the number of rows of each label, and the sorted labels."""
+    counted = source.run(task)
+    if not counted:
+        raise ValueError(f"{source.name} has no rows.")
+    if any(label is None or label != label for label in counted):
+        raise ValueError(f"The target {task.columns[0]!r} has missing values. Remove these rows.")
+    labels = sorted(counted)
+    return np.array([counted[label] for label in labels]), np.array(labels)
+
+
+def _run(source: Source, task: SumsTask) -> tuple[Any, Rows]:
+    """Read all rows once."""
+    moments, parts = source.run(task)
+    rows: list[Any] = [np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)]
+    return moments, Rows(*rows)
+
+
+def sample_shares(counts: IntArray, limit: int) -> FloatArray:
+    """Return the share of each class in a sample; large classes have equal numbers of rows."""
+    ascending, left = np.sort(counts), limit
+    for i, count in enumerate(ascending):
+        each = left / (len(counts) - i)
+        if count > each:
+            return np.minimum(1.0, each / counts)
+        left -= int(count)
+    return np.ones(len(counts))
