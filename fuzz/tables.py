@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from fuzz.exports import random_name
 from safdr import TableEncoder
-from safdr.export.model import evaluate
+from safdr.export.model import as_array, read_model
 from safdr.table.read import read_table
 
 MARKS = {",": ".", ".": ","}
@@ -39,7 +39,7 @@ def check(rng: np.random.Generator) -> None:
 
 def check_same(path: Path, expected: TableEncoder, matrix: np.ndarray) -> None:
     """A file gives the features and numbers of the table."""
-    table = read_table(path)
+    table, _ = read_table(path)
     encoder = TableEncoder(missing="median").fit(table)
     names, wanted = encoder.get_feature_names_out(), expected.get_feature_names_out()
     assert list(names) == list(wanted), f"{path.name}: {list(names)}, should be {list(wanted)}"
@@ -54,7 +54,8 @@ def check_terms(encoder: TableEncoder, values: dict[str, list[Any]], matrix: np.
     used = {name: values[name] for name in {term["column"] for term in terms}}
     for j, term in enumerate(terms):
         model = {"link": "identity", "intercepts": [0.0], "terms": [term | {"coefficients": [1]}]}
-        found = evaluate({"model": model, "target": {"name": "y"}}, used)
+        formula = read_model({"model": model, "target": {"name": "y"}})
+        found = formula.sums({name: as_array(used[name]) for name in formula.columns})
         np.testing.assert_allclose(found[:, 0], matrix[:, j], rtol=1e-12, err_msg=term["feature"])
 
 

@@ -32,7 +32,7 @@ print(f"subsets within 1 %: {near.n_total}")
 # %%
 # Select again on half-samples. The stability index is 1 if all agree, and 0 for chance.
 found = stability(selector, X, y, n_resamples=40, random_state=0)
-StabilityDisplay.from_stability(found).plot()
+StabilityDisplay(found).plot()
 
 # %%
 # Replace each feature by its best substitutes, and leave it out:

@@ -45,13 +45,16 @@ def fixed(value: float, places: int = 3) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Write a number with `digits` significant digits; very large or small ones with a power."""
+    """Write a number with `digits` significant digits; very large or small ones with a power.
+
+    Its spaces do not break.
+    """
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value).replace("-", "−")
     if 10 ** min(digits, 3) <= abs(value) < LONGEST_WHOLE:
         return fixed(value, max(0, digits - 1 - math.floor(math.log10(abs(value)))))
     mantissa, _, exponent = f"{value:#.{digits}g}".partition("e")
-    power = f" × 10{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else ""
+    power = f"\u00a0×\u00a010{str(int(exponent)).translate(SUPERSCRIPT)}" if exponent else ""
     return mantissa.removesuffix(".").replace("-", "−") + power
 
 
@@ -276,20 +279,14 @@ def stability(result: Result) -> str:
         return found.get("note", "") if found else ""
     value, low, high = found["index"]
     agree = next(text for least, text in AGREEMENT if value >= least)
+    more = ""
+    if "expected_errors" in found:
+        # Features with at most the average probability of selection (Shah and Samworth 2013).
+        n = number(found["expected_errors"], 2)
+        more = f" Of the features in 90\u00a0% of them, at most {n} are expected to be chance."
     return (
         f"Stability {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}; 0 = chance, 1 = always"
-        f" the same): {found['n']} half-samples {agree}.{_expected_errors(found)}"
-    )
-
-
-def _expected_errors(found: Result) -> str:
-    """Return the bound of Shah and Samworth."""
-    if "expected_errors" not in found:
-        return ""
-    return (
-        " Of the features that at least 90\u00a0% of them select, at most "
-        f"{number(found['expected_errors'], 2)} are expected to have a selection probability of at "
-        "most the average (Shah and Samworth 2013, unimodal)."
+        f" the same): {found['n']} half-samples {agree}.{more}"
     )
 
 
@@ -326,12 +323,10 @@ def calibration(result: Result) -> str:
         return "No group of held-out rows contradicts its prediction."
     worst = max(bins, key=lambda each: abs(each["observed"] - each["predicted"]))
     write = number if result["target"]["task"] == "regression" else percent
-    value = result["test"].get("calibration", {}).get("p_value")
-    p = f"; {p_value(value)}" if value is not None else ""
     return (
         f"In {off} of {len(bins)} groups of held-out rows the observed value differs from the "
         f"predicted one (worst: {write(worst['predicted'])} predicted, {write(worst['observed'])} "
-        f"observed{p})."
+        f"observed)."
     )
 
 

@@ -208,6 +208,40 @@ def test_the_loss_without_features_is_the_entropy(task):
     assert found == pytest.approx(-share @ np.log(share))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_second_order_model_of_the_loss_follows_its_definition(seed):
+    """Differences of its values are twice those of the smallest quadratic losses of subsets."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 7)) + 0.5 * rng.normal(size=(90, 1))
+    codes = (X[:, 0] - X[:, 1] + 1.0 + rng.logistic(size=90) > 0).astype(int)
+    weight = rng.uniform(0.2, 2.0, 90)
+    share, penalty = weight / weight.sum(), 1.0 / weight.sum()
+    fitter = engine.fitter(X, codes, weight, 1.0)
+    subset = np.array([0, 3])
+    fits = fitter.fit(subset[None])
+    near = fitter.near(np.arange(7), subset, fits.coefficients[0], fits.intercepts[0])
+    mean = share @ X
+    sd = np.sqrt(share @ (X - mean) ** 2)
+    Z = np.column_stack([(X - mean) / sd, np.ones(90)])
+    eta = X[:, subset] @ fits.coefficients[0].ravel() + fits.intercepts[0]
+    p = 1.0 / (1.0 + np.exp(-eta))
+    penalties = np.append(np.full(7, penalty), 0.0)
+    theta = np.zeros(8)
+    theta[subset] = fits.coefficients[0].ravel() * sd[subset]
+    theta[-1] = (fits.intercepts[0] + fits.coefficients[0].ravel() @ mean[subset]).item()
+    H = Z.T @ (Z * (share * p * (1 - p))[:, None]) + np.diag(penalties)
+    target = H @ theta - Z.T @ (share * (p - codes)) - penalties * theta
+
+    def value(some):
+        kept = [*some, 7]
+        return target[kept] @ np.linalg.solve(H[np.ix_(kept, kept)], target[kept])
+
+    subsets = [[0, 3], [0, 1], [2, 5, 6], [1], list(range(7))]
+    ours = [near.value(some) for some in subsets]
+    wanted = [value(some) for some in subsets]
+    np.testing.assert_allclose(np.diff(ours), np.diff(wanted), rtol=1e-6, atol=1e-10)
+
+
 # ---- Early discarding ---------------------------------------------------------------------------
 
 

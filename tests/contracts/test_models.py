@@ -69,12 +69,18 @@ def test_linear_models_are_those_of_scikit_learn(C, n_outputs):
     np.testing.assert_allclose(model.predict(sparse.csr_array(X)), predicted, rtol=1e-7)
 
 
-def test_values_outside_the_training_range_are_clipped():
-    X, y, _ = rows(2)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_values_outside_the_training_range_count_as_its_ends(n_classes):
+    X, y, _ = rows(n_classes)
     model = LogisticModel().fit(X, y)
     far = X.mean(axis=0) + np.array([[1.0], [-1.0]]) * 1e6 * X.std(axis=0)
     ends = np.vstack([X.max(axis=0), X.min(axis=0)])
     np.testing.assert_array_equal(model.predict_proba(far), model.predict_proba(ends))
+
+
+def test_values_and_predictions_are_clipped_on_demand():
+    X, y, _ = rows(2)
+    far = X.mean(axis=0) + np.array([[1.0], [-1.0]]) * 1e6 * X.std(axis=0)
     free = LogisticModel(C=np.inf).fit(X, y)
     assert np.abs(free.decision_function(far)).max() > 1e4
     target = X[:, 1] + X[:, 0]

@@ -274,7 +274,7 @@ def test_selection_counts_the_splits(task):
     # k features at size k, in each of the splits.
     totals = frame.groupby("n_features")["n_splits"].sum()
     assert totals.tolist() == [search.n_splits_ * k for k in results["n_features"]]
-    cells = display.ax_.images[0].get_array()
+    cells = display.ax_.collections[0].get_array()
     assert cells.sum() == totals.sum()
     smallest = [
         next((k for k, n in group[["n_features", "n_splits"]].values if 2 * n >= 5), 99)
@@ -286,7 +286,7 @@ def test_selection_counts_the_splits(task):
 def test_stability_shows_the_shares():
     search, X, y = fitted("two")
     found = stability(search, X, y, n_resamples=6, random_state=0)
-    display = StabilityDisplay.from_stability(found).plot()
+    display = StabilityDisplay(found).plot()
     frame = display.to_frame().set_index("feature")
     for i, name in enumerate(found.names):
         if found.frequencies[i] > 0:

@@ -100,13 +100,14 @@ def test_a_subset_of_each_size_is_in_the_screen(n_outputs):
     assert min(n_screened, n_wider, n_spare) > 10
 
 
-def test_features_that_exclude_each_other_hold_one_place():
+@pytest.mark.parametrize(("width", "last"), [(1, 0), (2, 3), (3, 5), (4, 6)])
+def test_features_that_exclude_each_other_hold_one_place(width, last):
     d = np.linspace(1.0, 0.1, 10)
     criterion = Criterion(np.eye(10), d[:, None], np.ones(10), 0.0)
     allowed = AllowedSubsets.make(10, at_most_one_of=[[0, 1, 2], [3, 4]])
-    screen = Screen(criterion, n_rows=0, constraints=allowed, width=3)
-    assert screen.columns(1).tolist() == [0, 1, 2, 3, 4, 5]
-    assert screen.columns(4).tolist() == [0, 1, 2, 3, 4, 5, 6]
+    screen = Screen(criterion, n_rows=0, constraints=allowed, width=width)
+    assert screen.columns(1).tolist() == list(range(last + 1))
+    assert screen.columns(4).tolist() == list(range(7))
 
 
 def test_of_overlapping_sets_those_that_exclude_a_feature_with_a_place_hold_none():

@@ -12,7 +12,7 @@ from helpers.html import parsed
 from safdr import Report, text
 from safdr.cli import terminal
 
-NUMBER = re.compile(r"[+−]?\d(?:[\d,]*\d)?(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+NUMBER = re.compile(r"[+−]?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\u00a0×\u00a010[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
 
 
 def terminal_text(result, monkeypatch):

@@ -32,7 +32,7 @@ def csv_column(tmp_path, column, name="x", sep=","):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({name: column, "other": rng.normal(size=len(column))})
     frame.to_csv(tmp_path / "rows.csv", index=False, sep=sep)
-    return read_table(tmp_path / "rows.csv")
+    return read_table(tmp_path / "rows.csv")[0]
 
 
 # ---- The messy table -----------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def test_every_column_is_what_a_reader_would_say(messy):
     assert found["city"] == found["grade"] == "category"
     assert found["member"] == "boolean"
     assert found["day"] == "dates"
-    assert found["month"] == "months"
+    assert found["month"] == "dates"
     assert found["constant"] == "one value only"
     assert found["customer_id"].startswith(("an identifier", "codes"))
     assert found["remark"].startswith("an identifier or free text")
@@ -109,7 +109,7 @@ def test_frames_and_files_are_encoded_alike(messy, tmp_path):
         "arrow": pa.Table.from_pandas(frame),
         "polars": polars.from_pandas(frame),
         "categorical": frame.astype({"city": "category"}),
-        "csv": read_table(tmp_path / "messy.csv"),
+        "csv": read_table(tmp_path / "messy.csv")[0],
     }
     for name, table in tables.items():
         encoder = TableEncoder(**options).fit(table, y)
@@ -232,7 +232,7 @@ def test_text_of_csv_becomes_numbers_if_programs_write_them_so(tmp_path):
     np.testing.assert_array_equal(encoder.transform(table)[:, 0], np.arange(N) + 0.5)
     path = tmp_path / "commas.csv"
     path.write_text("a, b, c;d\n" + "1,5;2,5\n" * 9)
-    assert read_table(path).column_names == ["a, b, c", "d"]
+    assert read_table(path)[0].column_names == ["a, b, c", "d"]
     table = csv_column(tmp_path, [f"0{i % 9}" for i in range(N)])
     assert TableEncoder().fit(table).get_feature_names_out()[0].startswith("x = 0")
     table = csv_column(tmp_path, ["NA", "", "?", *(f"{i}.5" for i in range(N))])
@@ -248,7 +248,7 @@ def test_text_of_csv_becomes_numbers_if_programs_write_them_so(tmp_path):
 def test_rare_and_new_values_count_as_the_most_frequent():
     texts = ["red"] * 120 + ["blue"] * 60 + ["green"] * 55 + ["mauve"] * 5
     column, encoder = described(texts)
-    assert (column["reference"], column["rare"]) == ("red", ["mauve"])
+    assert column["reference"] == "red"
     table = pd.DataFrame({"x": ["blue", "mauve", "new", "red"], "other": 0.0})
     found = encoder.transform(table)[:, :2]
     np.testing.assert_array_equal(found, [[1, 0], [0, 0], [0, 0], [0, 0]])
@@ -256,8 +256,7 @@ def test_rare_and_new_values_count_as_the_most_frequent():
 
 def test_a_value_of_ten_rows_has_a_feature_and_one_of_nine_is_rare():
     texts = ["red"] * 130 + ["teal"] * (N - 149) + ["blue"] * 10 + ["green"] * 9
-    column, encoder = described(texts)
-    assert column["rare"] == ["green"]
+    _, encoder = described(texts)
     assert [name for name in encoder.get_feature_names_out() if name.startswith("x = ")] == [
         "x = teal",
         "x = blue",

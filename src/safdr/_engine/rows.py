@@ -11,6 +11,9 @@ from scipy.sparse import issparse
 
 from safdr._engine.arrays import FloatArray, IntArray, RowArray
 
+# Rows of at most this many bytes are copied at once: reading them again takes longer.
+COPIED_BYTES = 2**24
+
 # Bytes of rows that are read together: they stay in cache.
 BLOCK_BYTES = 2**21
 
@@ -44,12 +47,12 @@ class RowSubset:
 
 
 def take_rows(X: RowArray, which: IntArray | NDArray[np.bool_] | slice) -> RowArray:
-    """Return rows by indices, mask or slice; sparse rows are copied."""
+    """Return rows by indices, mask or slice; sparse and few rows are copied."""
     if issparse(X) or hasattr(X, "tensor"):  # rows of a device stay there
         return X[which]
-    if isinstance(X, RowSubset):
-        return RowSubset(X.source, X.rows[which])
-    return RowSubset(X, np.arange(len(X))[which])
+    source, rows = (X.source, X.rows) if isinstance(X, RowSubset) else (X, np.arange(len(X)))
+    some = RowSubset(source, rows[which])
+    return some if 8 * some.shape[0] * some.shape[1] > COPIED_BYTES else some.materialize()
 
 
 def take_columns(X: RowArray, which: IntArray) -> RowArray:

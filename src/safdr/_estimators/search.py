@@ -1,4 +1,4 @@
-"""The search that a selector describes: screen, shrinkage, two criteria, penalised choice."""
+"""The search that a selector describes: screen, shrinkage, criterion, penalised choice."""
 
 from __future__ import annotations
 

@@ -120,9 +120,9 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
     criterion : {"auto", "fisher"} or callable, default="auto"
         Criterion that the annealing maximises.
 
-        - "auto": half of the replicas maximise Fisher's ratio, half an approximation of the
-          log-loss. More than two classes use Fisher's ratio alone.
-        - "fisher": Fisher's ratio, as in the paper.
+        - "auto": Fisher's ratio. With two classes, features are then exchanged while that lowers
+          the penalised loss of the model.
+        - "fisher": Fisher's ratio alone, as in the paper.
         - A callable ``f(X_subset, y)`` that returns a number. It gets the keyword `sample_weight`
           if rows have weights.
 
@@ -262,9 +262,9 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     criterion : {"auto", "r2"} or callable, default="auto"
         Criterion that the annealing maximises: R², or a callable as in `AnnealingSelector`. With
         "auto", predictions are clipped to the range of the training targets, and
-        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts, half of the
-        replicas then maximise an approximation of the likelihood, and the model clips values as in
-        `AnnealingSelector`.
+        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts,
+        features are exchanged while that lowers the penalised loss, and the model clips values as
+        in `AnnealingSelector`.
 
     estimator : regressor, default=None
         Model that is fitted to the selected features, and selects among the candidates by its

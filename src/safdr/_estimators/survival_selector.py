@@ -56,8 +56,7 @@ class AnnealingSurvivalSelector(_FixedSizeSelector, SurvivalSelectorBase):
     ----------
     criterion : {"auto", "score"} or callable, default="auto"
         Criterion that the annealing maximises. "score" is the score statistic of the model without
-        features. With "auto", half of the replicas maximise an approximation of the partial
-        likelihood near the model of all features; its curvature is diagonal, as in Coxnet.
+        features. With "auto", features are then exchanged while that lowers the penalised loss.
 
     estimator : object with `fit` and `predict`, default=None
         Model of scikit-survival that is fitted to the selected features, and predicts risk scores.

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 # Exit codes. Python itself ends with 130 and 143 after these signals only from a shell.
-FAILED, WRONG_USAGE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
 # For terminals that are not UTF-8.
 PLAIN = {"−": "-", "×": "x", "±": "+/-", "█": "#", "…": "...", "→": "->", "–": "-", "€": "EUR"}
 

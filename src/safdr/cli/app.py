@@ -23,37 +23,28 @@ Select a small subset of features that predicts as well as many.
 
 safdr COMMAND --help lists the options. safdr --version prints the version.
 Exit codes: 0 done, 1 data error, 2 usage error, 130 interrupted, 143 terminated."""
-WIDTH = 26
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """One line for each option, and no blank lines."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=29, width=100)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return f"{', '.join(action.option_strings)} {action.metavar or ''}".rstrip()
+
+    def format_help(self) -> str:
+        return super().format_help().replace("\n\n", "\n")
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help is one line per option, and whose errors are exceptions."""
+    """A parser whose errors are exceptions."""
 
     def __init__(self, usage: str, about: str) -> None:
-        super().__init__(usage=usage, description=about, allow_abbrev=False)
-        self.groups: list[tuple[str, list[tuple[str, str]]]] = []
-        self.heading("")
-
-    def heading(self, title: str) -> None:
-        """Begin a group of options in the help."""
-        self.groups.append((title, []))
-
-    def option(self, *names: str, help: str, metavar: str = "", **how: Any) -> None:
-        """Add an option with one line of help."""
-        if metavar:
-            how["metavar"] = metavar
-        else:
-            how["action"] = how.get("action", "store_true")
-        self.add_argument(*names, help=argparse.SUPPRESS, **how)
-        self.groups[-1][1].append((f"{', '.join(names)} {how.get('metavar', '')}".rstrip(), help))
-
-    def format_help(self) -> str:
-        """Return one line per option."""
-        lines = [f"usage: {self.usage}", str(self.description)]
-        for title, options in self.groups:
-            lines += [f"{title}:"] if title else []
-            lines += [f"  {names:<{WIDTH}} {about}".rstrip() for names, about in options]
-        return "\n".join(lines) + "\n"
+        how: dict[str, Any] = {"formatter_class": _Formatter, "allow_abbrev": False}
+        super().__init__(usage=usage, description=about, add_help=False, **how)
+        self.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
@@ -64,11 +55,8 @@ class _Parser(argparse.ArgumentParser):
         """Return the options of a command line without its command."""
         options, unknown = self.parse_known_args(given)
         if unknown:
-            name = unknown[0].partition("=")[0]
-            known = [each for each in self._option_string_actions if each.startswith("--")]
-            what = "Unknown option" if name.startswith("-") else "Unexpected argument"
-            guess = did_you_mean(name, known)
-            raise UsageError(f"{what}: {name}.{guess} --help lists the options.")
+            guess = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unknown: {unknown[0]}.{guess}".rstrip("."))
         return options
 
 
@@ -122,7 +110,7 @@ RULE = _value(
     "one_se, one_sd, best, or a loss of score such as 0.005",
 )
 POINTS = _value(
-    lambda text: tuple(map(float, text.split(","))),
+    lambda text: list(map(float, text.split(","))),
     lambda points: len(points) == 3 and points[0] != 0 and points[2] > 0,
     "points that double the odds, base points and their odds: 20,600,50",
 )
@@ -136,86 +124,87 @@ JOBS = _value(int, lambda n: n == -1 or n >= 1, "a number of processes, or -1 fo
 # ---- Commands ------------------------------------------------------------------------------------
 
 
+LIST: dict[str, Any] = {"action": "append", "default": []}
+FLAG: dict[str, Any] = {"action": "store_true"}
+
+
 def _select() -> _Parser:
     parser = _Parser(
         "safdr select TABLE -t COLUMN [options]",
         "Select features of a table: CSV, Parquet (file or folder), Feather; - is standard input.\n"
         "COLUMNS and NAMES are separated by commas. Without TABLE: breast-cancer data.",
     )
-    parser.add_argument("table", nargs="?")
-    lists: dict[str, Any] = {"action": "append", "default": []}
-    add, heading = parser.option, parser.heading
-    heading("The table")
+    parser.add_argument("table", nargs="?", help=argparse.SUPPRESS)
+    add = parser.add_argument_group("The table").add_argument
     add("-t", "--target", metavar="COLUMN", help="Predict this column: classes or numbers.")
     add("--positive", metavar="VALUE", help="Model this class (default: the last: 1, yes).")
     tasks = ["classification", "regression"]
     add("--task", metavar="TASK", choices=tasks, help="Force classification or regression.")
-    add("--drop", metavar="COLUMNS", help="Leave out columns.", **lists)
-    add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **lists)
-    add("--categories", metavar="COLUMNS", help="Read values or codes as categories.", **lists)
-    add("--numbers", metavar="COLUMNS", help="Read text as numbers, such as € 5 or 9.1%.", **lists)
-    add("--na", metavar="VALUE", help="Count VALUE, or COLUMN=VALUE, as missing.", **lists)
+    add("--drop", metavar="COLUMNS", help="Leave out columns.", **LIST)
+    add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **LIST)
+    add("--categories", metavar="COLUMNS", help="Read values or codes as categories.", **LIST)
+    add("--numbers", metavar="COLUMNS", help="Read text as numbers, such as € 5 or 9.1%%.", **LIST)
+    add("--na", metavar="VALUE", help="Count VALUE, or COLUMN=VALUE, as missing.", **LIST)
     ways = ["drop-rows", "drop-columns", "median"]
     about = "Handle missing values: drop-rows, drop-columns or median."
     add("--missing", metavar="WAY", choices=ways, help=about)
-    heading("The test")
+    add = parser.add_argument_group("The test").add_argument
     share = "Hold out this share of the rows (default: 0.2)."
     add("--test-size", metavar="SHARE", type=SHARE, default=0.2, help=share)
     add("--test", metavar="FILE", help="Hold out the rows of another file instead.")
     add("--time", metavar="COLUMN", help="Hold out the latest rows by this date column.")
     add("--keep-together", metavar="COLUMN", help="Split whole groups of rows, such as customers.")
     add("--weight", metavar="COLUMN", help="Weight rows.")
-    add("--by", metavar="COLUMNS", help="Report scores by segment.", **lists)
-    heading("The search")
+    add("--by", metavar="COLUMNS", help="Report scores by segment.", **LIST)
+    add = parser.add_argument_group("The search").add_argument
     add("-k", metavar="5|1-20", type=SIZES, help="Select 5, or 1 to 20 (default: 1-30) features.")
     rules = "Choose the size: one_se (default), one_sd, best, or a loss of score."
     add("--rule", metavar="RULE|0.005", type=RULE, help=rules)
-    add("--as-published", help="Use the settings of the paper.")
-    add("--balanced", help="Give all classes the same total weight, for rare events.")
+    add("--as-published", help="Use the settings of the paper.", **FLAG)
+    about = "Give all classes the same total weight, for rare events."
+    add("--balanced", help=about, **FLAG)
     add("--prove", metavar="SECONDS", type=SECONDS, help="Prove that the subset is the best.")
     add("--stability", metavar="N", type=HALVES, help="Select again on N half-samples.")
     add("--seed", metavar="N", type=SEED, default=0, help="Set the seed (default: 0).")
     add("-j", "--jobs", metavar="N", type=JOBS, default=1, help="Use N processes; -1: all.")
-    heading("Constraints")
-    add("--include", metavar="NAMES", help="Always select these features.", **lists)
-    add("--as-one", metavar="A,B", help="Select these together, as one feature.", **lists)
-    add("--at-most-one-of", metavar="A,B", help="Select at most one of these.", **lists)
-    add("--sign", metavar="NAME=+|-", help="Require the sign of a coefficient.", **lists)
-    add("--cost", metavar="NAME=2.5", help="Set the cost of a feature.", **lists)
-    heading("Output")
+    add = parser.add_argument_group("Constraints").add_argument
+    add("--include", metavar="NAMES", help="Always select these features.", **LIST)
+    add("--as-one", metavar="A,B", help="Select these together, as one feature.", **LIST)
+    add("--at-most-one-of", metavar="A,B", help="Select at most one of these.", **LIST)
+    add("--sign", metavar="NAME=+|-", help="Require the sign of a coefficient.", **LIST)
+    add("--cost", metavar="NAME=2.5", help="Set the cost of a feature.", **LIST)
     _add_output(parser)
     return parser
 
 
 def _add_output(parser: _Parser) -> None:
+    add = parser.add_argument_group("Output").add_argument
     ends = "Write .json .html .py .sql .onnx .csv (scorecard); - is JSON; repeat."
-    add = parser.option
-    add("-o", metavar="FILE", action="append", default=[], dest="output", help=ends)
+    add("-o", metavar="FILE", dest="output", help=ends, **LIST)
     scale = "Add points: doubling the odds, base points, base odds (20,600,50)."
     add("--points", metavar="20,600,50", type=POINTS, help=scale)
-    add("--force", help="Replace existing files.")
-    add("-q", "--quiet", help="Print errors only.")
-    add("--debug", help="Print the traceback of an error.")
+    add("--force", help="Replace existing files.", **FLAG)
+    add("-q", "--quiet", help="Print errors only.", **FLAG)
+    add("--debug", help="Print the traceback of an error.", **FLAG)
 
 
 def _show() -> _Parser:
     parser = _Parser(
         "safdr show RESULT.json [options]", "Print a result, or export its model without the data."
     )
-    parser.add_argument("result", type=Path)
+    parser.add_argument("result", type=Path, help=argparse.SUPPRESS)
     _add_output(parser)
     return parser
 
 
 def _compare() -> _Parser:
     parser = _Parser(
-        "safdr compare FIRST.json SECOND.json [options]",
+        "safdr compare FIRST.json SECOND.json",
         "Compare two results: features in and out, coefficients, scores.",
     )
-    parser.add_argument("first", type=Path)
-    parser.add_argument("second", type=Path)
-    parser.option("--json", help="Print JSON.")
-    parser.option("--debug", help="Print the traceback of an error.")
+    for name in ("first", "second"):
+        parser.add_argument(name, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--debug", help="Print the traceback of an error.", **FLAG)
     return parser
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.padding import Padding
@@ -14,117 +12,67 @@ from rich.text import Text
 
 from safdr import text
 from safdr.cli.show import read_report
-from safdr.cli.terminal import DIM, DOWN, UP, console
+from safdr.cli.terminal import DIM, DOWN, UP, WARNING, console
 
 Result = Mapping[str, Any]
-COLOURS = {"first": DOWN, "second": UP, "both": ""}
+NONE = "–"
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare two result files."""
-    first, second = (read_report(path).to_dict() for path in (options.first, options.second))
-    found = compare(first, second)
-    if options.json:
-        print(json.dumps(found, indent=1, allow_nan=False))
-    else:
-        _print(found, options.first, options.second)
-
-
-def compare(first: Result, second: Result) -> dict[str, Any]:
-    """Return features, scores and settings of two results."""
-    terms = [_effects(each) for each in (first, second)]
-    places = {(True, True): "both", (True, False): "first", (False, True): "second"}
-    features = [
-        {
-            "name": name,
-            "in": places[name in terms[0], name in terms[1]],
-            "effects": [each.get(name) for each in terms],
-        }
-        for name in dict.fromkeys([*terms[0], *terms[1]])
-    ]
-    return {
-        "same_target": _target(first) == _target(second),
-        "features": features,
-        "score": text.score_name(first),
-        "scores": [each["score"] for each in (first, second)],
-        "rows": [[each["data"]["n_train"], each["data"]["n_test"]] for each in (first, second)],
-        "settings": _differing(first.get("settings", {}), second.get("settings", {})),
-        "differ": _differ(first["score"].get("test"), second["score"].get("test")),
-    }
-
-
-def _target(result: Result) -> Any:
-    target = result["target"]
-    return target.get("name"), target["task"], target.get("classes")
-
-
-def _effects(result: Result) -> dict[str, list[float]]:
-    """Return the coefficients of each feature per standard deviation."""
-    terms = result["model"].get("terms", [])
-    return {
-        each["feature"]: [b * each.get("sd", 1.0) for b in each["coefficients"]] for each in terms
-    }
-
-
-def _differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
-    names = dict.fromkeys([*first, *second])
-    pairs = {name: [first.get(name), second.get(name)] for name in names}
-    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-
-
-def _differ(first: list[float] | None, second: list[float] | None) -> bool | None:
-    """Return whether held-out scores differ beyond chance; None if it is unknown."""
-    if not (first and second and len(first) == len(second) == 3):
-        return None
-    # Half the width of an interval of 95 % is 1.96 standard errors of one score.
-    spread = ((first[2] - first[1]) ** 2 + (second[2] - second[1]) ** 2) ** 0.5 / 2
-    return abs(first[0] - second[0]) > spread
-
-
-def _print(found: Mapping[str, Any], first: Path, second: Path) -> None:
+    """Print features, coefficients, scores and settings of two results."""
+    paths = (options.first, options.second)
+    first, second = (read_report(path).to_dict() for path in paths)
     screen = console()
-    kept = sum(each["in"] == "both" for each in found["features"])
-    counts = [sum(each["effects"][i] is not None for each in found["features"]) for i in (0, 1)]
-    headline = f"{kept} features in both, of {counts[0]} and {counts[1]}"
-    screen.print(Text(headline, "bold green"))
-    if not found["same_target"]:
-        screen.print(
-            Text("! The targets differ: the results answer different questions.", "yellow")
-        )
-    names = (first.name, second.name) if first.name != second.name else (str(first), str(second))
+    if any(first["target"].get(key) != second["target"].get(key) for key in ("name", "classes")):
+        about = "! The targets differ: the results answer different questions."
+        screen.print(Text(about, WARNING))
     table = Table(box=None, pad_edge=False, header_style=DIM)
     table.add_column("per sd", overflow="fold")
-    for name in names:
+    names = [path.name for path in paths]
+    for name in names if names[0] != names[1] else map(str, paths):
         table.add_column(Text(text.shortened(name)), justify="right")
     table.add_column("")
-    for each in found["features"]:
-        cells = [_effect(effects) for effects in each["effects"]]
-        table.add_row(Text(text.shortened(each["name"])), *cells, _change(each))
-    _add_scores(table, found)
-    screen.print(Padding(table, (1, 0, 0, 2), expand=False))
-    for name, (one, other) in found["settings"].items():
-        values = [text.shortened("–" if each is None else each) for each in (one, other)]
-        screen.print(Text(f"  {text.one_line(name)}: {values[0]} → {values[1]}", DIM))
+    for row in (*_features(first, second), *_scores(first, second), *_settings(first, second)):
+        table.add_row(*row)
+    screen.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
-def _effect(effects: list[float] | None) -> str:
-    return "–" if effects is None else ", ".join(map(text.signed, effects))
+def _features(first: Result, second: Result) -> Iterator[tuple[Text | str, ...]]:
+    """Return the coefficients of each feature per standard deviation."""
+    one, other = (
+        {each["feature"]: each["per_sd"] for each in result["model"].get("terms", [])}
+        for result in (first, second)
+    )
+    for name in dict.fromkeys([*one, *other]):
+        pair: Any = one.get(name), other.get(name)
+        cells = [NONE if each is None else ", ".join(map(text.signed, each)) for each in pair]
+        about = Text("")
+        if None in pair:
+            about = Text("only here", UP) if pair[0] is None else Text("gone", DOWN)
+        elif any(a * b < 0 for a, b in zip(*pair, strict=False)):
+            about = Text("sign differs", WARNING)
+        yield Text(text.shortened(name)), *cells, about
 
 
-def _change(each: Mapping[str, Any]) -> Text:
-    if each["in"] != "both":
-        return Text("only here" if each["in"] == "second" else "gone", COLOURS[each["in"]])
-    pairs = zip(*each["effects"], strict=False)
-    return Text("sign differs" if any(a * b < 0 for a, b in pairs) else "", "yellow")
-
-
-def _add_scores(table: Table, found: Mapping[str, Any]) -> None:
-    one, other = found["scores"]
+def _scores(first: Result, second: Result) -> Iterator[tuple[Text | str, ...]]:
     for key, where in (("test", "held out"), ("cv", "cross-validation")):
-        values = [text.fixed(each[key][0]) if key in each else "–" for each in (one, other)]
-        verdict = {True: "differ beyond chance", False: "within chance", None: ""}
-        about = verdict[found["differ"]] if key == "test" else ""
-        if values != ["–", "–"]:
-            table.add_row(Text(f"{found['score']}, {where}", DIM), *values, Text(about, DIM))
-    rows = [f"{n:,} + {n_test:,}" for n, n_test in found["rows"]]
-    table.add_row(Text("rows: training + held out", DIM), *rows, "")
+        pair = [result["score"].get(key) for result in (first, second)]
+        cells = [text.fixed(each[0]) if each else NONE for each in pair]
+        about = ""
+        if key == "test" and all(each and len(each) == 3 for each in pair):
+            # Half the width of an interval of 95 % is 1.96 standard errors of one score.
+            spread = sum((high - low) ** 2 for _, low, high in pair) ** 0.5 / 2
+            differ = abs(pair[0][0] - pair[1][0]) > spread
+            about = "differ beyond chance" if differ else "within chance"
+        yield Text(f"{text.score_name(first)}, {where}", DIM), *cells, Text(about, DIM)
+    for key, where in (("n_train", "training rows"), ("n_test", "held-out rows")):
+        yield Text(where, DIM), *(f"{result['data'][key]:,}" for result in (first, second)), ""
+
+
+def _settings(first: Result, second: Result) -> Iterator[tuple[Text | str, ...]]:
+    """Return the settings that differ."""
+    one, other = (result.get("settings", {}) for result in (first, second))
+    for name in dict.fromkeys([*one, *other]):
+        if one.get(name) != other.get(name):
+            pair = (text.shortened(each.get(name, NONE)) for each in (one, other))
+            yield Text(text.one_line(name), DIM), *map(Text, pair), ""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from safdr.cli.errors import UsageError
 from safdr.table.encoder import TableEncoder
-from safdr.table.errors import listed, unknown_column
-from safdr.table.types import is_plain_number
-
-SIGNS = {"+": 1, "-": -1}
+from safdr.table.errors import unknown_column
 
 
 def split_names(text: str) -> list[str]:
@@ -21,108 +19,78 @@ def split_names(text: str) -> list[str]:
 
 def all_names(texts: Iterable[str], known: Collection[str]) -> list[str]:
     """Return the names of an option that may be repeated; a column name may hold commas."""
-    found: list[str] = []
-    for text in texts:
-        found += [text] if text in known else split_names(text)
-    return found
+    return [name for t in texts for name in ([t] if t in known else split_names(t))]
 
 
 class FeatureNames:
     """Indices of the features of an encoder by column, by name or by value of a category."""
 
     def __init__(self, encoder: TableEncoder, target: str) -> None:
-        self.names = encoder.get_feature_names_out().tolist()
-        self._columns = {each["name"]: each.get("why", "") for each in encoder.columns()}
-        self._target = target
+        self._whys = {each["name"]: each.get("why", "") for each in encoder.columns()}
+        self._whys[target] = "it is the target"
+        self._of_column: dict[str, list[int]] = {}
         terms = encoder.terms()
-        of_column: dict[str, list[int]] = {}
         for j, term in enumerate(terms):
-            of_column.setdefault(term["column"], []).append(j)
-        self._found = {term["feature"]: of_column[term["column"]] for term in terms} | of_column
-        self._categories = {name: each for name, each in of_column.items() if len(each) > 1}
+            self._of_column.setdefault(term["column"], []).append(j)
+        # A value of a category stands for the category.
+        of_value = {term["feature"]: self._of_column[term["column"]] for term in terms}
+        self._found = of_value | self._of_column
 
     def find(self, option: str, name: str) -> list[int]:
-        """Return the indices of a name; a value of a category stands for the category."""
+        """Return the indices of a name."""
         if name in self._found:
             return self._found[name]
-        if name == self._target:
-            raise UsageError(f"{option}: the column {name!r} is the target.")
-        if name in self._columns:
-            raise UsageError(f"{option}: the column {name!r} is not used: {self._columns[name]}.")
-        raise UsageError(f"{option}: {unknown_column(name, list(self._columns))}")
+        if name in self._whys:
+            raise UsageError(f"{option}: the column {name!r} is not used: {self._whys[name]}.")
+        raise UsageError(f"{option}: {unknown_column(name, list(self._whys))}")
 
-    def constraints(self, options: Any) -> dict[str, Any]:
+    def constraints(self, options: Namespace) -> dict[str, Any]:
         """Return the parameters of `Constraints` that the options ask for."""
-        groups = self._groups(options.as_one)
+        groups = dict(self._sets("--as-one", options.as_one))
+        grouped = {j for members in groups.values() for j in members}
+        categories = {n: each for n, each in self._of_column.items() if len(each) > 1}
+        groups |= {n: each for n, each in categories.items() if not grouped & set(each)}
+        # Of each group the first feature.
+        first = {j: members[0] for members in groups.values() for j in members}
+        apart = dict(self._sets("--at-most-one-of", options.at_most_one_of)).values()
+        known = {*self._found, *self._whys}
+        included = [self.find("--include", name)[0] for name in all_names(options.include, known)]
         found = {
-            "always_include": self._included(options.include),
+            "always_include": included,
             "groups": groups,
-            "at_most_one_of": [self._one_of(text, groups) for text in options.at_most_one_of],
-            "signs": self._signs(options.sign),
+            "at_most_one_of": [sorted({first.get(j, j) for j in members}) for members in apart],
+            "signs": self.pairs("--sign", options.sign, "NAME=+ or NAME=-", _sign),
         }
         return {name: value for name, value in found.items() if value}
 
-    def n_features(self, groups: dict[str, list[int]]) -> int:
-        """Return the number of features; a group counts as one."""
-        return len(self.names) - sum(len(members) - 1 for members in groups.values())
-
-    def costs(self, texts: Sequence[str]) -> dict[int, float]:
-        """Return the cost of features; a category costs once."""
-        found: dict[int, float] = {}
+    def pairs(
+        self, option: str, texts: Iterable[str], wanted: str, read: Callable[[str], Any]
+    ) -> dict[int, Any]:
+        """Return the values of NAME=VALUE by feature; the name may hold "=" too."""
+        found: dict[int, Any] = {}
         for text in texts:
-            name, number = _pair(text, "--cost", "NAME=NUMBER, such as height=2.5")
-            if not is_plain_number(number):
-                raise UsageError(f"--cost must be NAME=NUMBER, such as height=2.5; got {text!r}.")
-            found[self.find("--cost", name)[0]] = float(number)
+            name, equals, value = text.rpartition("=")
+            try:
+                number = read(value.strip())
+            except (KeyError, ValueError):
+                equals = ""
+            if not equals:
+                raise UsageError(f"{option} must be {wanted}; got {text!r}.")
+            members = self.find(option, name.strip())
+            if option == "--sign" and len(members) > 1:
+                raise UsageError(f"--sign needs a number; {name.strip()!r} is a category.")
+            found[members[0]] = number
         return found
 
-    def _included(self, texts: Sequence[str]) -> list[int]:
-        names = all_names(texts, {*self.names, *self._columns})
-        return sorted({j for name in names for j in self.find("--include", name)})
-
-    def _groups(self, texts: Sequence[str]) -> dict[str, list[int]]:
-        """Return the groups that are asked for, and the categories in none of them."""
-        found: dict[str, list[int]] = {}
+    def _sets(self, option: str, texts: Iterable[str]) -> Iterable[tuple[str, list[int]]]:
+        """Return the features of lists with commas, by name."""
         for text in texts:
             names = split_names(text)
-            members = sorted({j for name in names for j in self.find("--as-one", name)})
-            if len(names) < 2 or len(members) < 2:
-                raise UsageError(f"--as-one needs at least two features: A,B; got {text!r}.")
-            if any(set(members) & set(each) for each in found.values()):
-                raise UsageError(f"--as-one: {listed(names)} share a feature with another group.")
-            found[" + ".join(names)] = members
-        grouped = {j for members in found.values() for j in members}
-        rest = {n: each for n, each in self._categories.items() if not grouped & set(each)}
-        return found | rest
-
-    def _one_of(self, text: str, groups: dict[str, list[int]]) -> list[int]:
-        """Return one feature of each group of which at most one may be selected."""
-        first = {j: members[0] for members in groups.values() for j in members}
-        names = split_names(text)
-        found = [first.get(j, j) for name in names for j in self.find("--at-most-one-of", name)[:1]]
-        if len(names) < 2 or len(set(found)) < len(names):
-            raise UsageError(
-                f"--at-most-one-of needs at least two features that can be selected apart: A,B; "
-                f"got {text!r}."
-            )
-        return sorted(found)
-
-    def _signs(self, texts: Sequence[str]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for text in texts:
-            name, sign = _pair(text, "--sign", "NAME=+ or NAME=-")
-            if sign not in SIGNS:
-                raise UsageError(f"--sign must be NAME=+ or NAME=-, such as age=-; got {text!r}.")
-            members = self.find("--sign", name)
-            if len(members) > 1:
-                raise UsageError(f"--sign needs a number; {name!r} is a category.")
-            found[members[0]] = SIGNS[sign]
-        return found
+            members = {j for name in names for j in self.find(option, name)}
+            if len(members) < 2:
+                raise UsageError(f"{option} needs at least two features: A,B; got {text!r}.")
+            yield " + ".join(names), sorted(members)
 
 
-def _pair(text: str, option: str, wanted: str) -> tuple[str, str]:
-    """Return the name and the value of a text; the name may hold "=" too."""
-    name, equals, value = text.rpartition("=")
-    if not equals or not name.strip():
-        raise UsageError(f"{option} must be {wanted}; got {text!r}.")
-    return name.strip(), value.strip()
+def _sign(text: str) -> int:
+    return {"+": 1, "-": -1}[text]

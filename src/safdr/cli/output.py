@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from safdr._files import write_all_atomically
 from safdr.cli.errors import UsageError
+from safdr.cli.terminal import print_report
 
 if TYPE_CHECKING:
     from safdr import Report
@@ -31,8 +31,6 @@ def check_outputs(options: argparse.Namespace, inputs: Sequence[str | None]) -> 
             raise UsageError(f"-o {file} is given twice.")
         if place.is_dir() or not place.parent.is_dir():
             raise UsageError(f"-o {file}: use a file in a folder that exists.")
-        if not os.access(place.parent, os.W_OK | os.X_OK):
-            raise UsageError(f"-o {file}: you may not write to this folder.")
         if place.is_file() and any(_is_same(place, each) for each in inputs):
             raise UsageError(f"-o {file} is an input; use another file.")
         if place.is_file() and not options.force:
@@ -57,41 +55,18 @@ def write_outputs(
     options: argparse.Namespace, report: Report, rows: Any = None, sums: Any = None
 ) -> list[str]:
     """Write all files, or none; return their names."""
-    content = report.to_dict()
-    made = {Path(n): _made(options, n, report, content, rows, sums) for n in _files(options)}
-    write_all_atomically(made)
+    source = report["data"].get("file", "rows")
+    table = "rows" if source == STANDARD_OUTPUT else Path(source).name.split(".")[0] or "rows"
+    how = {"points": options.points, "table": table, "rows": rows, "sums": sums}
+    files = [name for name in options.output if name != STANDARD_OUTPUT]
+    write_all_atomically({Path(name): report.render(name, **how) for name in files})
     if STANDARD_OUTPUT in options.output:
         sys.stdout.write(report.to_json())
-    return _files(options)
-
-
-def _files(options: argparse.Namespace) -> list[str]:
-    return [name for name in options.output if name != STANDARD_OUTPUT]
-
-
-def _made(
-    options: argparse.Namespace,
-    name: str,
-    report: Report,
-    content: dict[str, Any],
-    rows: Any,
-    sums: Any,
-) -> bytes:
-    ending = Path(name).suffix.lower()
-    if ending in (".json", ".html"):
-        text = report.to_json() if ending == ".json" else report.to_html()
-        return text.encode("utf-8", "backslashreplace")
-    from safdr.export import make
-
-    file = content["data"].get("file", "rows")
-    table = "rows" if file == STANDARD_OUTPUT else Path(file).name.split(".")[0] or "rows"
-    return make(content, name, points=options.points, table=table, rows=rows, sums=sums)
+    return files
 
 
 def print_result(options: argparse.Namespace, report: Report, files: Sequence[str]) -> None:
     """Print the answer, unless it is JSON or quiet."""
     if options.quiet or STANDARD_OUTPUT in options.output:
         return
-    from safdr.cli.terminal import print_report
-
     print_report(report.to_dict(), files)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.cli.batches import BigTable, TrainingBatches, open_big
 from safdr.cli.errors import UsageError
 from safdr.cli.names import all_names
 from safdr.table.encoder import TableEncoder
 from safdr.table.errors import MissingValuesError, TableError, listed, unknown_column
 from safdr.table.missing import complete_rows, missing_warnings
 from safdr.table.read import read_table
-from safdr.table.split import Since, row_groups, row_weights, split_rows
+from safdr.table.split import row_groups, row_weights, split_rows
 from safdr.table.target import Target, learn_target
 
 if TYPE_CHECKING:
@@ -33,15 +32,14 @@ class Rows:
     target: Target
     weight: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
-    # Which rows are held out, if that is known beforehand.
-    held_out: NDArray[np.bool_] | None = None
 
     def take(self, rows: NDArray[Any]) -> Rows:
         """Return some of the rows."""
         indices = np.flatnonzero(rows) if rows.dtype == bool else rows
-        others = (self.weight, self.groups, self.held_out)
-        taken: list[Any] = [None if each is None else each[indices] for each in others]
-        return Rows(self.table.take(indices), self.target.take(indices), *taken)
+        others: list[Any] = [
+            None if each is None else each[indices] for each in (self.weight, self.groups)
+        ]
+        return Rows(self.table.take(indices), self.target.take(indices), *others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +53,15 @@ class Prepared:
     X_test: NDArray[np.float64] | None
     notes: list[str]
     warnings: list[dict[str, Any]]
-    # A table that is read in batches; the rows are a sample of it.
-    batches: TrainingBatches | None = None
 
 
-def open_table(options: argparse.Namespace) -> pa.Table | BigTable:
-    """Return the table, and check the columns that the options name."""
+def open_table(options: argparse.Namespace) -> tuple[pa.Table, list[str]]:
+    """Return the table with notes, and check the columns that the options name."""
     if options.table is None:
         options.table, options.target = BUILT_IN, options.target or "diagnosis"
-        table: pa.Table | BigTable = breast_cancer()
+        table, notes = breast_cancer()
     else:
-        table = open_big(options.table) or read_table(options.table)
+        table, notes = read_table(options.table)
     columns = table.column_names
     if options.target is None:
         raise UsageError(f"-t COLUMN is needed: one of {listed(columns)}.")
@@ -77,25 +73,20 @@ def open_table(options: argparse.Namespace) -> pa.Table | BigTable:
             raise unknown_column(name, columns)
     if options.target in [*roles, *options.drop, *options.keep, *options.categories]:
         raise UsageError(f"The column {options.target!r} is the target; it has no other use.")
-    return table
+    return table, notes
 
 
-def breast_cancer() -> pa.Table:
-    """Return scikit-learn's breast-cancer data."""
+def breast_cancer() -> tuple[pa.Table, list[str]]:
+    """Return scikit-learn's breast-cancer data, without notes."""
     import pyarrow as pa
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()
     columns = dict(zip(map(str, data.feature_names), data.data.T, strict=True))
-    return pa.table({**columns, "diagnosis": data.target_names[data.target].tolist()})
+    return pa.table({**columns, "diagnosis": data.target_names[data.target].tolist()}), []
 
 
-def _rows(
-    options: argparse.Namespace,
-    table: pa.Table,
-    target: Target | None = None,
-    held_out: NDArray[np.bool_] | None = None,
-) -> Rows:
+def _rows(options: argparse.Namespace, table: pa.Table, target: Target | None = None) -> Rows:
     """Return the rows whose target is known; `target` is that of the training rows."""
     if target is None:
         how = {name: getattr(options, name) for name in ("positive", "task", "na", "numbers")}
@@ -104,7 +95,7 @@ def _rows(
     table = table.filter(known)
     weight = None if options.weight is None else row_weights(table, options.weight)
     groups = None if options.keep_together is None else row_groups(table, options.keep_together)
-    return Rows(table, target, weight, groups, None if held_out is None else held_out[known])
+    return Rows(table, target, weight, groups)
 
 
 def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncoder:
@@ -121,11 +112,14 @@ def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncod
     )
 
 
-def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared:
-    """Split the rows, and encode them as the training rows say."""
-    rows, since, notes = _all_rows(options, table)
+def prepare(options: argparse.Namespace) -> Prepared:
+    """Read the table, split its rows, and encode them as the training rows say."""
+    table, notes = open_table(options)
+    rows, way = _rows(options, table), options.missing
+    if n_unknown := table.num_rows - rows.table.num_rows:
+        notes.append(f"{n_unknown:,} rows without a value of {options.target} are left out.")
     look = make_encoder(options, "median").fit(rows.table, rows.target)
-    report, way = look.missing_, options.missing
+    report = look.missing_
     if report.columns and way is None:
         raise MissingValuesError(report)
     if way == "drop-rows" and report.columns:
@@ -134,14 +128,13 @@ def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared
     rows.target.check("rows")
     train, test, about = _split(options, rows)
     train.target.check()
-    encoder = _fit_encoder(options, look, train, test)
+    encoder = make_encoder(options, way if way == "median" else None)
+    if way == "drop-columns":
+        encoder.drop = [*(encoder.drop or ()), *_gaps(look, train, test)]
+    encoder.fit(train.table, train.target)
     if test is not None:
         test = test.take(_complete(encoder, test.table)) if way == "drop-rows" else test
         _check_test(test.target)
-    batches = None
-    if isinstance(table, BigTable):
-        common = (options.weight, options.test_size, options.seed, way == "drop-rows")
-        batches = TrainingBatches(table, encoder, rows.target, since, *common)
     return Prepared(
         train=train,
         test=test,
@@ -150,46 +143,25 @@ def prepare(options: argparse.Namespace, table: pa.Table | BigTable) -> Prepared
         X_test=None if test is None else encoder.transform(test.table),
         notes=notes + about,
         warnings=list(missing_warnings(report, way)),
-        batches=batches,
     )
-
-
-def _all_rows(
-    options: argparse.Namespace, table: pa.Table | BigTable
-) -> tuple[Rows, Since | None, list[str]]:
-    """Return the rows of a table whose target is known, or a sample of a bigger table."""
-    if not isinstance(table, BigTable):
-        rows = _rows(options, table)
-        n_unknown = table.num_rows - rows.table.num_rows
-        note = f"{n_unknown:,} rows without a value of {options.target} are left out."
-        return rows, None, [note] if n_unknown else []
-    if options.keep_together or options.test:
-        option = "--keep-together" if options.keep_together else "--test"
-        raise UsageError(f"{option} needs a table that fits in memory; {options.table!r} does not.")
-    sample, held_out, since = table.sample(options.test_size, options.time, options.seed)
-    note = (
-        f"The {table.n_rows:,} rows are read in batches. The criterion and the model use all "
-        f"training rows; columns, medians, scores and questions use {len(held_out):,} rows."
-    )
-    return _rows(options, sample, held_out=held_out), since, [note]
 
 
 def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, list[str]]:
     """Return training rows, held-out rows and notes."""
     if options.test is not None:
-        return rows, _rows(options, _test_table(options), rows.target), []
-    notes: list[str] = []
-    if rows.held_out is not None:
-        first, second = np.flatnonzero(~rows.held_out), np.flatnonzero(rows.held_out)
-    else:
-        first, second, notes = split_rows(
-            rows.table,
-            rows.target,
-            test_size=options.test_size,
-            time=options.time,
-            groups=rows.groups,
-            seed=options.seed,
-        )
+        table, notes = read_table(options.test)
+        for name in (options.target, options.weight, options.keep_together, *options.by):
+            if name is not None and name not in table.column_names:
+                raise UsageError(f"--test: {unknown_column(name, table.column_names)}")
+        return rows, _rows(options, table, rows.target), notes
+    first, second, notes = split_rows(
+        rows.table,
+        rows.target,
+        test_size=options.test_size,
+        time=options.time,
+        groups=rows.groups,
+        seed=options.seed,
+    )
     return rows.take(first), rows.take(second) if len(second) else None, notes
 
 
@@ -197,23 +169,11 @@ def _complete(encoder: TableEncoder, table: pa.Table) -> NDArray[np.bool_]:
     return complete_rows(list(encoder.read(table).values()), table.num_rows)
 
 
-def _fit_encoder(
-    options: argparse.Namespace, look: TableEncoder, train: Rows, test: Rows | None
-) -> TableEncoder:
-    """Return an encoder of the training rows; incomplete rows are dropped already."""
-    encoder = make_encoder(options, None if options.missing == "drop-rows" else options.missing)
-    if options.missing == "drop-columns" and test is not None:
-        # Also columns with missing values in held-out rows only.
-        encoder.drop = [
-            *(encoder.drop or ()),
-            *(_gaps(look, test.table) - _gaps(look, train.table)),
-        ]
-    return encoder.fit(train.table, train.target)
-
-
-def _gaps(encoder: TableEncoder, table: pa.Table) -> set[str]:
+def _gaps(encoder: TableEncoder, train: Rows, test: Rows | None) -> list[str]:
     """Return the columns with missing values."""
-    return {name for name, column in encoder.read(table).items() if column.null_count}
+    tables = [part.table for part in (train, test) if part is not None]
+    read = [encoder.read(table) for table in tables]
+    return [name for name in read[0] if any(columns[name].null_count for columns in read)]
 
 
 def _check_test(target: Target) -> None:
@@ -224,11 +184,3 @@ def _check_test(target: Target) -> None:
             f"The {len(target.values):,} held-out rows lack a value of {target.name!r} to test on. "
             "Hold out more rows, or none (--test-size 0)."
         )
-
-
-def _test_table(options: argparse.Namespace) -> pa.Table:
-    table = read_table(options.test)
-    for name in (options.target, options.weight, options.keep_together, *options.by):
-        if name is not None and name not in table.column_names:
-            raise UsageError(f"--test: {unknown_column(name, table.column_names)}")
-    return table

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from safdr.cli.app import parse
-from safdr.cli.batches import TARGET, WEIGHT, TrainingBatches
 from safdr.cli.errors import UsageError
 from safdr.cli.names import FeatureNames
-from safdr.cli.output import check_outputs, print_result, write_outputs
-from safdr.cli.progress import SearchProgress
-from safdr.cli.rows import Prepared, open_table, prepare
+from safdr.cli.output import STANDARD_OUTPUT, check_outputs, print_result, write_outputs
+from safdr.cli.rows import Prepared, Rows, prepare
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 # Options that name a column which is then no feature.
 ROLES = ("time", "keep_together", "weight")
@@ -31,20 +29,16 @@ def run(options: argparse.Namespace) -> None:
     check_outputs(options, [options.table, options.test])
     _check(options)
     started = time.perf_counter()
-    with SearchProgress(shown=not options.quiet) as progress:
-        rows = prepare(options, open_table(options))
-        names = FeatureNames(rows.encoder, options.target)
-        selector = make_selector(options, rows, names)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            n_rows = len(rows.X) if rows.batches is None else rows.batches.table.n_rows
-            _fit(progress.follow(selector, f"{n_rows:,} rows"), rows)
-        if options.prove is not None and getattr(selector.constraints, "groups", None):
-            rows.notes.append(
-                "--prove has no bounds for categories and --as-one; --drop leaves columns out."
-            )
-        progress.say("Describing")
-        report = _report(options, rows, selector, _warned(caught), started)
+    _say(options, "Reading")
+    rows = prepare(options)
+    names = FeatureNames(rows.encoder, options.target)
+    selector = make_selector(options, rows, names)
+    _say(options, f"Searching in {len(rows.X):,} rows")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _fit(_with_progress(options, selector), rows.X, rows.train)
+    _say(options, "Describing")
+    report = _report(options, rows, selector, _warned(caught), started)
     # An export is checked on training rows.
     raw = rows.encoder.read(rows.train.table)
     predict = getattr(selector, "decision_function", None) or selector.predict
@@ -56,6 +50,21 @@ def run(options: argparse.Namespace) -> None:
         print_result(options, report, [])
         raise
     print_result(options, report, files)
+
+
+def _say(options: argparse.Namespace, what: str) -> None:
+    if not options.quiet:
+        print(f"{what} ...", file=sys.stderr, flush=True)
+
+
+def _with_progress(options: argparse.Namespace, selector: Any) -> Any:
+    """Show the bar of scikit-learn 1.9 and later on a terminal."""
+    is_free = STANDARD_OUTPUT not in options.output and not options.quiet
+    if is_free and sys.stdout.isatty() and hasattr(selector, "set_callbacks"):
+        from sklearn.callback import ProgressBar
+
+        selector.set_callbacks(ProgressBar(max_propagation_depth=0))
+    return selector
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -77,13 +86,13 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
     import safdr
 
     constraints = names.constraints(options)
-    n_features = names.n_features(constraints.get("groups", {}))
     by_class = rows.train.target.task == "classification"
     if options.balanced and not by_class:
         raise UsageError("--balanced is for classes; the target is numbers.")
     kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
     given: dict[str, Any] = {"constraints": safdr.Constraints(**constraints)} if constraints else {}
-    if costs := names.costs(options.cost):
+    wanted = "NAME=NUMBER, such as height=2.5"
+    if costs := names.pairs("--cost", options.cost, wanted, float):
         given["feature_cost"] = costs
     if options.balanced:
         given["class_weight"] = "balanced"
@@ -92,17 +101,17 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
 
         given["cv"] = GroupShuffleSplit(5, test_size=0.25, random_state=options.seed)
     return (kind.as_published if options.as_published else kind)(
-        n_jobs=options.jobs, random_state=options.seed, **given, **_sizes(options, n_features)
+        n_jobs=options.jobs, random_state=options.seed, **given, **_sizes(options)
     )
 
 
-def _sizes(options: argparse.Namespace, n_features: int) -> dict[str, Any]:
+def _sizes(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters for the sizes to try and the rule."""
     given: dict[str, Any] = {}
     if isinstance(options.k, tuple):
         low, high = options.k
         # A number begins at the smallest size that the constraints allow.
-        given["sizes"] = high if low == 1 else list(range(low, max(low, min(high, n_features)) + 1))
+        given["sizes"] = high if low == 1 else list(range(low, high + 1))
     elif options.k is not None:
         given["sizes"] = [options.k]
     if options.rule is not None:
@@ -121,33 +130,17 @@ def _within(loss: float) -> Callable[[dict[str, Any]], int]:
     return tolerance
 
 
-def _fit(selector: Any, rows: Prepared) -> None:
-    if rows.batches is not None:
-        stream, target, *weight = _source(rows.batches)
-        selector.fit(stream, target, sample_weight=weight[0] if weight else None)
-        # Other rows are arrays, which have no names.
-        del selector.feature_names_in_
-        return
-    given = {"sample_weight": rows.train.weight, "groups": rows.train.groups}
-    given = {name: value for name, value in given.items() if value is not None}
-    selector.fit(rows.X, rows.train.target.values, **given)
-
-
-def _source(batches: TrainingBatches) -> tuple[Any, ...]:
-    """Return the rows of all batches, and the names of the target and of the weight."""
-    from safdr import Stream
-
-    names = (TARGET,) if batches.weight is None else (TARGET, WEIGHT)
-    return (Stream(batches), *names)
+def _fit(selector: Any, X: Any, rows: Rows) -> None:
+    selector.fit(X, rows.target.values, sample_weight=rows.weight, groups=rows.groups)
 
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
     """Return what the fit warned about; the report finds separation by itself."""
     from safdr import SeparationWarning
 
-    others = [each for each in caught if not issubclass(each.category, SeparationWarning)]
-    shown = [each for each in others if issubclass(each.category, UserWarning)]
-    return list(dict.fromkeys(str(each.message) for each in shown))
+    kinds = {str(each.message): each.category for each in caught}
+    known = [text for text, kind in kinds.items() if issubclass(kind, UserWarning)]
+    return [text for text in known if not issubclass(kinds[text], SeparationWarning)]
 
 
 def _report(
@@ -156,10 +149,8 @@ def _report(
     from safdr import Report
 
     train, test, target = rows.train, rows.test, rows.train.target
-    by = {} if test is None else {name: _values(test.table, name) for name in options.by}
+    by = {} if test is None else {name: test.table.column(name).to_pylist() for name in options.by}
     data: dict[str, Any] = {"file": options.table, "columns": _columns(options, rows.encoder)}
-    if rows.batches is not None:
-        data |= dict(zip(("n_train", "n_test"), rows.batches.n_rows, strict=True))
     return Report.from_estimator(
         selector,
         rows.X,
@@ -171,7 +162,6 @@ def _report(
         groups=train.groups,
         by=by,
         encoder=rows.encoder,
-        source=None if rows.batches is None else _source(rows.batches),
         prove=options.prove,
         near_optimal=None if options.prove is None else 0.01,
         stability=options.stability,
@@ -200,21 +190,11 @@ def _columns(options: argparse.Namespace, encoder: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _values(table: pa.Table, name: str) -> NDArray[Any]:
-    """Return the values of a column for segments."""
-    from safdr.table.types import is_number
-
-    column = table.column(name)
-    if is_number(column.type):
-        return np.array(column.cast("float64", safe=False).to_numpy())
-    return np.array(column.to_pylist(), dtype=object)
-
-
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that differ from their defaults, by their names on the command line."""
-    hidden = ("table", "output", "debug", "quiet", "force", "seed")
+    hidden = ("table", "target", "output", "debug", "quiet", "force", "seed")
     defaults = vars(parse(["select"]))
     given = {n: v for n, v in vars(options).items() if n not in hidden and v != defaults[n]}
-    return {
-        name.replace("_", "-"): list(v) if isinstance(v, tuple) else v for name, v in given.items()
-    }
+    # A range of sizes, such as 1-20.
+    written = {n: "-".join(map(str, v)) if isinstance(v, tuple) else v for n, v in given.items()}
+    return {name.replace("_", "-"): value for name, value in written.items()}

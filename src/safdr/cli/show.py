@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from safdr import Report
@@ -23,10 +22,8 @@ def run(options: argparse.Namespace) -> None:
 def read_report(path: Path) -> Report:
     """Read a result that was written as JSON."""
     try:
-        return Report(json.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
-    except (ValueError, AttributeError, TypeError) as error:
+        return Report.load(path)
+    except (OSError, ValueError, AttributeError, TypeError) as error:
         raise UsageError(
             f"{str(path)!r} is not a result of safdr select -o FILE.json: {error}"
         ) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -94,10 +95,11 @@ def coefficients(result: Mapping[str, Any]) -> Table:
         table.add_column(Text(text.shortened(heading, 12)), justify="right", no_wrap=True)
     if one_score:
         table.add_column("", no_wrap=True)
-    strongest = max(abs(_per_sd(each)) for each in terms) or 1.0
+    strongest = max(abs(each) for term in terms for each in term["per_sd"]) or 1.0
     for each in terms:
-        effect = _effect(_per_sd(each), strongest) if one_score else ()
-        table.add_row(_name(each["feature"]), *map(text.number, each["coefficients"]), *effect)
+        effect = _effect(each["per_sd"][0], strongest) if one_score else ()
+        name = Text(text.shortened(each["feature"]))
+        table.add_row(name, *map(text.number, each["coefficients"]), *effect)
     numbers = (Text(text.number(intercept), DIM) for intercept in intercepts)
     table.add_row(Text("(intercept)", DIM), *numbers)
     return table
@@ -106,14 +108,6 @@ def coefficients(result: Mapping[str, Any]) -> Table:
 def _effect(value: float, strongest: float) -> tuple[str, Text]:
     bar = "█" * max(1, round(BAR * abs(value) / strongest))
     return text.signed(value), Text(bar, UP if value >= 0 else DOWN)
-
-
-def _per_sd(term: Mapping[str, Any]) -> float:
-    return float(term["coefficients"][0] * term.get("sd", 1.0))
-
-
-def _name(name: Any) -> Text:
-    return Text(text.shortened(name))
 
 
 # ---- The columns ---------------------------------------------------------------------------------
@@ -144,7 +138,7 @@ def _columns(result: Mapping[str, Any]) -> Iterator[str]:
 
 def missing_text(report: MissingReport) -> str:
     """Return where values are missing, whether the target decides it, and what to do."""
-    n = len(report.columns)
+    n, rows = len(report.columns), f"of {report.n_rows:,} rows"
     lines = [
         f"{text.count(report.n_missing, 'value')} missing in {n} of "
         f"{text.count(report.n_columns, 'column')}:",
@@ -153,35 +147,27 @@ def missing_text(report: MissingReport) -> str:
     lines += [f"  and {n - MAX_LISTED} more columns"] if n > MAX_LISTED else []
     if report.depending:
         lines.append(
-            "! The target decides where values are missing. Find out why: new rows may not"
+            "! The target decides where values are missing. Find out why: new rows may not have "
+            "these gaps."
         )
-        lines.append("  have these gaps. Then drop the column, or keep it knowingly.")
-    n_left, rows = report.n_columns - n, f"of {report.n_rows:,} rows"
     lines += [
         "Use one of:",
         f"  --missing drop-rows     keeps {report.n_complete_rows:,} {rows}",
-        f"  --missing drop-columns  keeps {text.count(n_left, 'column')}",
+        f"  --missing drop-columns  keeps {text.count(report.n_columns - n, 'column')}",
         "  --missing median        fills in medians (categories: the most frequent value)",
     ]
     if report.depending:
-        drops = " ".join(
-            f"--drop {shlex.quote(text.one_line(each.column))}" for each in report.depending
-        )
+        names = (shlex.quote(text.one_line(each.column)) for each in report.depending)
+        drops = " ".join(f"--drop {name}" for name in names)
         kept = f"keeps {report.n_complete_rows_without:,} {rows}"
         lines.append(f"  {drops} --missing drop-rows  {kept}")
     return "\n".join(lines)
 
 
 def _missing_line(each: MissingColumn) -> str:
-    shares = ""
-    if set(each.by_target) == {"missing", "elsewhere"}:
-        there, elsewhere = map(text.number, each.by_target.values())
-        shares = f"   mean target {there} where missing, {elsewhere} elsewhere"
-    elif each.by_target:
-        parts = [
-            f"{text.shortened(label, 20)}: {text.percent(share, 1)}"
-            for label, share in list(each.by_target.items())[:6]
-        ]
-        shares = f"   {', '.join(parts)}"
+    # Shares of classes, or mean targets of a regression.
+    write = text.number if "elsewhere" in each.by_target else partial(text.percent, places=1)
+    parts = [f"{text.shortened(k, 20)}: {write(v)}" for k, v in [*each.by_target.items()][:6]]
     mark = "!" if each.depends_on_target else " "
-    return f"{mark} {text.shortened(each.column):<24} {each.n_missing:>8,}{shares}"
+    shown = f"{mark} {text.shortened(each.column):<24} {each.n_missing:>8,}   {', '.join(parts)}"
+    return shown.rstrip()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from safdr._estimators.inputs import Features
+from safdr._estimators.inputs import allowed_subsets, feature_names, group_names
 from safdr.text import CRITERIA, score_label
 
 FloatArray = NDArray[np.float64]
@@ -27,6 +28,17 @@ class Display:
         """Name and values of each column of the frame."""
         raise NotImplementedError
 
+    def _finish(self, ax: Any) -> Self:
+        """Keep every text out of LaTeX, which runs names as commands; set `ax_` and `figure_`."""
+        from matplotlib.text import Text
+
+        legends = [] if ax.get_legend() else ax.figure.legends
+        for artist in (ax, *legends):
+            for text in artist.findobj(Text):
+                text.set_usetex(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
     def to_frame(self, backend: Any = "pandas") -> Any:
         """Return the numbers of the figure as a data frame.
 
@@ -40,13 +52,7 @@ class Display:
         DataFrame
             One row for each mark of the figure.
         """
-        try:
-            return nw.from_dict(self._columns(), backend=backend).to_native()
-        except ImportError as error:
-            raise ImportError(
-                f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}. Or "
-                "use another backend: 'pandas', 'polars' or 'pyarrow'."
-            ) from error
+        return nw.from_dict(self._columns(), backend=backend).to_native()
 
 
 def check_fitted(estimator: Any, attribute: str, caller: str, wanted: str) -> None:
@@ -75,26 +81,13 @@ def criterion_name(selector: Any) -> str:
     return name if selector.feature_cost is None else f"{name} less cost"
 
 
-def column_names(estimator: Any) -> NDArray[Any]:
-    """Return the names of the columns, or x0, x1, … as scikit-learn does."""
-    unnamed = np.array([f"x{i}" for i in range(estimator.n_features_in_)], dtype=object)
-    return np.asarray(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
-
-
 def read_features(selector: Any, names: Sequence[str] | None = None) -> tuple[list[Any], list[str]]:
     """Return columns and name of each feature; the columns of a group are one feature.
 
-    `names` replace the names of columns that the selector knows.
+    `names` are those of the columns if the selector knows none.
     """
-    known = [str(name) for name in column_names(selector)]
-    names = known if names is None else names
-    groups = None if selector.constraints is None else selector.constraints.groups
-    grouped = Features(len(known), tuple(known), groups).groups
-    titles = {
-        int(columns[0]): name if isinstance(name, str) else " + ".join(names[j] for j in columns)
-        for name, columns in grouped.items()
-    }
-    members = {int(columns[0]): columns for columns in grouped.values()}
-    alone = set(range(len(names))).difference(*(columns.tolist() for columns in members.values()))
-    first = sorted({*members, *alone})
-    return [members.get(j, [j]) for j in first], [titles.get(j, names[j]) for j in first]
+    n = selector.n_features_in_
+    known = feature_names(selector) or tuple(names or (f"x{j}" for j in range(n)))
+    allowed = allowed_subsets(selector.constraints, n, known)
+    problem = SimpleNamespace(n_features=n, names=known, allowed=allowed)
+    return list(allowed.groups), list(group_names(selector, problem))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,14 +11,15 @@ from safdr.display.base import Display, FloatArray, IntArray, check_fitted, scor
 from safdr.display.style import (
     FIRST,
     NEUTRAL,
+    SECOND,
     add_legend,
     axes_for,
-    finish,
     plain,
     set_size_axis,
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathDisplay(Display):
     """Cross-validated score against the number of features k, with the selected size k*.
 
@@ -58,20 +60,13 @@ class PathDisplay(Display):
     [1, 2, 3, 4]
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: IntArray,
-        scores: FloatArray,
-        n_features_selected: int,
-        score_name: str = "Score",
-    ) -> None:
-        self.n_features = n_features
-        self.scores = scores
-        self.n_features_selected = n_features_selected
-        self.score_name = score_name
-        self.mean = scores.mean(axis=0)
-        self.std = scores.std(axis=0)
+    n_features: IntArray
+    scores: FloatArray
+    n_features_selected: int
+    score_name: str = "Score"
+
+    def __post_init__(self) -> None:
+        self.mean, self.std = self.scores.mean(axis=0), self.scores.std(axis=0)
 
     @classmethod
     def from_estimator(cls, search: Any) -> Self:
@@ -127,7 +122,7 @@ class PathDisplay(Display):
         (star,) = ax.plot(
             self.n_features[chosen],
             self.mean[chosen],
-            color="black",
+            color=SECOND,
             marker="*",
             markersize=15,
             markeredgecolor="white",
@@ -137,8 +132,7 @@ class PathDisplay(Display):
         set_size_axis(ax, self.n_features, self.n_features_selected)
         ax.set_ylabel(plain(self.score_name))
         add_legend(ax, [line, band, star], own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _columns(self) -> dict[str, Any]:
         return {

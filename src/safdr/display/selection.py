@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr.display.base import Display, IntArray, check_fitted, read_features
-from safdr.display.style import axes_for, finish, hidden_rows, label_rows, set_size_axis
+from safdr.display.style import axes_for, hidden_rows, label_rows, set_size_axis
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SelectionDisplay(Display):
     """Heat map: in how many splits each feature is selected at each size.
 
@@ -57,22 +59,12 @@ class SelectionDisplay(Display):
     ['feature', 'n_features', 'n_splits', 'selected']
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: IntArray,
-        counts: IntArray,
-        n_splits: int,
-        names: Sequence[str],
-        n_features_selected: int,
-        support: NDArray[np.bool_],
-    ) -> None:
-        self.n_features = n_features
-        self.counts = counts
-        self.n_splits = n_splits
-        self.names = names
-        self.n_features_selected = n_features_selected
-        self.support = support
+    n_features: IntArray
+    counts: IntArray
+    n_splits: int
+    names: Sequence[str]
+    n_features_selected: int
+    support: NDArray[np.bool_]
 
     @classmethod
     def from_estimator(cls, search: Any) -> Self:
@@ -137,34 +129,19 @@ class SelectionDisplay(Display):
         set_size_axis(ax, self.n_features, self.n_features_selected)
         hidden = hidden_rows(len(self.order_) - len(shown))
         ax.set_xlabel(f"Number of features k\n● selected on all rows{hidden}")
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _draw_cells(self, ax: Any, shown: IntArray) -> None:
         """Draw the cells, with a colour for each number of splits."""
-        import matplotlib
-
-        # White means never; the lightest colour must differ from it on paper.
-        steps = matplotlib.colormaps["Blues"](np.linspace(0.15, 1.0, self.n_splits))
-        colors = matplotlib.colors.ListedColormap(np.vstack([np.ones((1, 4)), steps]))
         first, last = int(self.n_features[0]), int(self.n_features[-1])
         # Sizes between may be missing: their columns stay empty.
         cells = np.zeros((len(shown), last - first + 1))
         cells[:, self.n_features - first] = self.counts[shown]
-        image = ax.imshow(
-            cells,
-            cmap=colors,
-            vmin=-0.5,
-            vmax=self.n_splits + 0.5,
-            aspect="auto",
-            interpolation="nearest",
-            extent=(first - 0.5, last + 0.5, len(shown) - 0.5, -0.5),
-        )
-        ax.set_xticks(np.arange(first, last + 2) - 0.5, minor=True)
-        ax.set_yticks(np.arange(len(shown) + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="0.85", linewidth=0.5)
-        ax.tick_params(which="minor", length=0)
-        ticks = matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1)
+        edges = np.arange(first, last + 2) - 0.5, np.arange(len(shown) + 1) - 0.5
+        how: dict[str, Any] = {"cmap": "Blues", "vmin": 0, "vmax": self.n_splits}
+        image = ax.pcolormesh(*edges, cells, edgecolors="0.85", linewidth=0.5, **how)
+        ax.invert_yaxis()
+        ticks = np.unique(np.linspace(0, self.n_splits, 6).astype(int))
         bar = ax.figure.colorbar(image, ax=ax, ticks=ticks)
         bar.set_label(f"Splits (of {self.n_splits})")
 

@@ -81,15 +81,3 @@ def plain(name: Any, longest: int = 60) -> str:
 def hidden_rows(n_hidden: int) -> str:
     """Say how many rows are not shown."""
     return f"\n{count(n_hidden, 'further feature')} not shown" if n_hidden else ""
-
-
-def finish(display: Any, ax: Any) -> Any:
-    """Keep every text out of LaTeX, which runs names as commands; set `ax_` and `figure_`."""
-    from matplotlib.text import Text
-
-    legends = [] if ax.get_legend() else ax.figure.legends
-    for artist in (ax, *legends):
-        for text in artist.findobj(Text):
-            text.set_usetex(False)
-    display.ax_, display.figure_ = ax, ax.figure
-    return display

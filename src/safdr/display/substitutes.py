@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,6 @@ from safdr.display.style import (
     SECOND,
     add_legend,
     axes_for,
-    finish,
     hidden_rows,
     label_rows,
     plain,
@@ -22,6 +22,7 @@ from safdr.display.style import (
 from safdr.text import signed
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SubstitutesDisplay(Display):
     """Change of the held-out score if a selected feature is replaced or left out.
 
@@ -60,9 +61,8 @@ class SubstitutesDisplay(Display):
     ['worst radius', 'worst concave points', 'worst texture']
     """
 
-    def __init__(self, *, columns: Mapping[str, Any], score_name: str = "score") -> None:
-        self.columns = columns
-        self.score_name = score_name
+    columns: Mapping[str, Any]
+    score_name: str = "score"
 
     @classmethod
     def from_estimator(cls, selector: Any, X: Any, y: Any, **options: Any) -> Self:
@@ -134,8 +134,7 @@ class SubstitutesDisplay(Display):
         hidden = hidden_rows(len(self.order_) - len(shown))
         ax.set_xlabel(f"Change of held-out {plain(self.score_name)}{hidden}")
         add_legend(ax, handles, own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _draw_rows(self, ax: Any, rows: list[list[int]]) -> list[Any]:
         best = [(y, each[1]) for y, each in enumerate(rows) if len(each) > 1]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
-from safdr.display.base import Display, FloatArray, check_fitted, criterion_name
-from safdr.display.style import FIRST, SECOND, add_legend, axes_for, finish
+from safdr.display.base import Display, check_fitted, criterion_name
+from safdr.display.style import FIRST, SECOND, add_legend, axes_for
+from safdr.result import Trace
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TraceDisplay(Display):
     """Mean and standard deviation of the criterion over the replicas, by inverse temperature.
 
@@ -15,12 +18,8 @@ class TraceDisplay(Display):
 
     Parameters
     ----------
-    beta : ndarray of shape (n_steps + 1,)
-        Inverse temperature; 0 at the start.
-    mean, std : ndarray of shape (n_steps + 1,)
-        Mean and standard deviation of the criterion over the replicas.
-    acceptance : ndarray of shape (n_steps + 1,)
-        Share of the proposed swaps that were accepted; NaN at the start.
+    trace : Trace
+        Steps of a search: ``selector.result_.trace``.
     n_features : int
         Number of features in a subset.
     criterion_name : str, default="Fisher ratio"
@@ -44,22 +43,9 @@ class TraceDisplay(Display):
     ['beta', 'mean', 'std', 'acceptance']
     """
 
-    def __init__(
-        self,
-        *,
-        beta: FloatArray,
-        mean: FloatArray,
-        std: FloatArray,
-        acceptance: FloatArray,
-        n_features: int,
-        criterion_name: str = "Fisher ratio",
-    ) -> None:
-        self.beta = beta
-        self.mean = mean
-        self.std = std
-        self.acceptance = acceptance
-        self.n_features = n_features
-        self.criterion_name = criterion_name
+    trace: Trace
+    n_features: int
+    criterion_name: str = "Fisher ratio"
 
     @classmethod
     def from_estimator(cls, selector: Any) -> Self:
@@ -76,12 +62,8 @@ class TraceDisplay(Display):
             Call `plot` to draw it.
         """
         check_fitted(selector, "result_", f"{cls.__name__}.from_estimator", "an AnnealingSelector")
-        trace = selector.result_.trace
         return cls(
-            beta=trace.beta,
-            mean=trace.mean,
-            std=trace.std,
-            acceptance=trace.acceptance,
+            trace=selector.result_.trace,
             n_features=int(selector.n_features_),
             criterion_name=criterion_name(selector),
         )
@@ -103,27 +85,22 @@ class TraceDisplay(Display):
         """
         own_figure = ax is None
         ax = axes_for("TraceDisplay.plot", ax)
-        low, high = self.mean - self.std, self.mean + self.std
-        handles = ax.plot(self.beta, self.mean, color=FIRST, label="Mean of the replicas")
+        trace = self.trace
+        low, high = trace.mean - trace.std, trace.mean + trace.std
+        handles = ax.plot(trace.beta, trace.mean, color=FIRST, label="Mean of the replicas")
         handles.append(
-            ax.fill_between(self.beta, low, high, color=FIRST, alpha=0.25, label="± 1 SD")
+            ax.fill_between(trace.beta, low, high, color=FIRST, alpha=0.25, label="± 1 SD")
         )
         if acceptance:
             right = ax.twinx()
             handles += right.plot(
-                self.beta, self.acceptance, color=SECOND, linestyle="--", label="Acceptance rate"
+                trace.beta, trace.acceptance, color=SECOND, linestyle="--", label="Acceptance rate"
             )
             right.set(ylim=(0, 1), ylabel="Acceptance rate")
         ax.set_xlabel("Inverse temperature β")
         ax.set_ylabel(f"{self.criterion_name} of k = {self.n_features} features")
         add_legend(ax, handles, own_figure=own_figure)
-        finish(self, ax)
-        return self
+        return self._finish(ax)
 
     def _columns(self) -> dict[str, Any]:
-        return {
-            "beta": self.beta,
-            "mean": self.mean,
-            "std": self.std,
-            "acceptance": self.acceptance,
-        }
+        return {name: getattr(self.trace, name) for name in ("beta", "mean", "std", "acceptance")}

@@ -165,12 +165,6 @@ def _read_term(term: Mapping[str, Any]) -> Term:
     )
 
 
-def evaluate(content: Mapping[str, Any], columns: Any) -> FloatArray:
-    """Return the linear scores of rows, given as columns of values by name."""
-    model = read_model(content)
-    return model.sums({name: as_array(columns[name]) for name in model.columns})
-
-
 def as_array(values: Any) -> NDArray[Any]:
     """Return the values of a column of any kind of table; None if missing."""
     listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)

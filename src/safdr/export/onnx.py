@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.export.model import Columns, ExportError, FloatArray, Model, Term, unused
+from safdr.export.model import Columns, FloatArray, Model, Term, unused
 
 OPSET, IR_VERSION = 19, 9
 
@@ -19,7 +19,9 @@ class _Graph:
     """Nodes and constants, whose names no column has."""
 
     def __init__(self, model: Model) -> None:
-        self.onnx, self.taken = _import_onnx(), {*model.names, *model.outputs}
+        import onnx
+
+        self.onnx, self.taken = onnx, {*model.names, *model.outputs}
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -41,17 +43,6 @@ class _Graph:
     def name(self, wanted: str) -> str:
         (name,) = unused([f"{wanted}_{len(self.nodes)}_{len(self.constants)}"], self.taken)
         return name
-
-
-def _import_onnx() -> Any:
-    """Import onnx, or say how to install it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise ExportError(
-            "Export to .onnx needs the package onnx. Install it with: pip install onnx."
-        ) from error
-    return onnx
 
 
 def to_onnx(model: Model, _: str) -> bytes:
@@ -122,7 +113,7 @@ def _texts(values: Any) -> NDArray[Any]:
 
 def run_onnx(model: Model, content: bytes, columns: Columns, _: str) -> FloatArray:
     """Return the numeric outputs of the graph for rows, by the evaluator of onnx."""
-    onnx = _import_onnx()
+    import onnx
     from onnx.reference import ReferenceEvaluator
 
     feeds: dict[str, Any] = {}

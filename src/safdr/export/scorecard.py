@@ -38,7 +38,7 @@ def to_scorecard(model: Model, _: str) -> bytes:
             write([term.column, "", repr(coefficient), "", repr(per_unit), *ends])
         else:
             points = repr(per_unit * term.clip(1))
-            write([term.column, term.equals, repr(coefficient), points, "", "", ""])
+            write([term.column, _label(term.equals), repr(coefficient), points, "", "", ""])
         if term.fill:
             write([term.column, MISSING, "", repr(per_unit * term.fill), "", "", ""])
     return text.getvalue().encode()
@@ -53,8 +53,13 @@ def run_scorecard(_: Model, content: bytes, columns: Columns, __: str) -> FloatA
     return total
 
 
+def _label(value: Any) -> str:
+    """Write a code such as 2.0 as 2."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def _points(line: Mapping[str, str], value: Any) -> float:
-    text = MISSING if value is None or value == "" else str(value)
+    text = MISSING if value is None or value == "" else _label(value)
     if line["points_per_unit"] and text != MISSING:
         low, high = float(line["low"] or "-inf"), float(line["high"] or "inf")
         return float(line["points_per_unit"]) * min(max(float(value), low), high)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from safdr._files import write_atomically
 from safdr.export.model import (
     Columns,
     ExportError,
@@ -33,11 +32,6 @@ FORMATS: dict[str, tuple[Callable[..., bytes], Callable[..., FloatArray]]] = {
 MAX_CHECKED = 1000
 # Allowed difference, relative to the sizes of the parts of a score.
 TOLERANCE = 1e-12
-
-
-def write(content: Mapping[str, Any], path: str | Path, **options: Any) -> None:
-    """Write the model of a result to a file; options are those of `make`."""
-    write_atomically(Path(path), make(content, path, **options))
 
 
 def make(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from safdr.measures.intervals import (
     FloatArray,
@@ -16,9 +15,6 @@ from safdr.measures.intervals import (
     rate_interval,
 )
 from safdr.measures.ranking import auc_interval
-
-# A probability of 0 has no logarithm.
-SMALLEST = 1e-15
 
 
 def assign_bins(values: FloatArray, weight: Any = None, n_bins: int = 10) -> NDArray[np.int64]:
@@ -32,37 +28,13 @@ def assign_bins(values: FloatArray, weight: Any = None, n_bins: int = 10) -> NDA
 
 
 def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> dict[str, Any]:
-    """Return losses of probabilities, and predicted and observed rates by deciles."""
-    # `p_value` is that of the Hosmer–Lemeshow statistic of rows that the model was not
-    # fitted to.
+    """Return the Brier score, and predicted and observed rates by deciles."""
     happened = np.asarray(happened, dtype=bool)
     weight = as_weights(weight, len(happened))
-    right = np.where(happened, probability, 1 - probability)
     bins = _bins(happened, probability, weight, rate_interval)
-    losses: dict[str, Any] = {
-        "brier": mean_of((probability - happened) ** 2, weight),
-        "log_loss": -mean_of(np.log(np.maximum(right, SMALLEST)), weight),
-        "n_outside": sum(not b["low"] <= b["predicted"] <= b["high"] for b in bins),
-    }
-    p_value = hosmer_lemeshow(happened, probability, weight)
-    if p_value is not None:
-        losses["p_value"] = p_value
-    return {"calibration": losses, "bins": bins}
-
-
-def hosmer_lemeshow(
-    happened: NDArray[np.bool_], probability: FloatArray, weight: FloatArray
-) -> float | None:
-    """Return the p-value of observed against predicted counts by deciles."""
-    # A decile that expects less than about one row of either class is left out, for its
-    # count is not close to normal. No bin left: None.
-    codes = assign_bins(probability, weight)
-    excess = np.bincount(codes, weight * (happened - probability))
-    variance = np.bincount(codes, weight**2 * probability * (1 - probability))
-    used = variance >= (np.square(weight).sum() / weight.sum()) ** 2
-    if not used.any():
-        return None
-    return float(chi2.sf(np.sum(excess[used] ** 2 / variance[used]), used.sum()))
+    outside = sum(not each["low"] <= each["predicted"] <= each["high"] for each in bins)
+    brier = mean_of((probability - happened) ** 2, weight)
+    return {"calibration": {"brier": brier, "n_outside": outside}, "bins": bins}
 
 
 def errors(y: FloatArray, predicted: FloatArray, weight: Any = None) -> dict[str, Any]:
@@ -83,36 +55,26 @@ def classes(
     predicted = probabilities.argmax(axis=1)
     right = predicted == codes
     confusion = np.bincount(codes * n_classes + predicted, weight, n_classes**2)
+    confusion = confusion.reshape(n_classes, n_classes)
+    with np.errstate(invalid="ignore"):
+        precision = np.diag(confusion) / confusion.sum(axis=0)
+        recall = np.diag(confusion) / confusion.sum(axis=1)
     return {
         "accuracy": rate_interval(right, weight),
-        "most_frequent": float(np.bincount(codes, weight).max() / weight.sum()),
-        "confusion": confusion.reshape(n_classes, n_classes).tolist(),
+        "most_frequent": float(confusion.sum(axis=1).max() / weight.sum()),
+        "confusion": confusion.tolist(),
         "classes": [
-            _one_class(codes == c, probabilities[:, c], predicted == c, weight)
+            {
+                "n": int((codes == c).sum()),
+                "predicted": mean_of(probabilities[:, c], weight),
+                "observed": mean_of(codes == c, weight),
+                "auc": auc_interval(probabilities[:, c], codes == c, weight),
+                "precision": precision[c],
+                "recall": recall[c],
+            }
             for c in range(n_classes)
         ],
     }
-
-
-def _one_class(
-    inside: NDArray[np.bool_],
-    probability: FloatArray,
-    flagged: NDArray[np.bool_],
-    weight: FloatArray,
-) -> dict[str, Any]:
-    observed, share, hit = (mean_of(mask, weight) for mask in (inside, flagged, inside & flagged))
-    entry: dict[str, Any] = {
-        "n": int(inside.sum()),
-        "predicted": mean_of(probability, weight),
-        "observed": observed,
-    }
-    if 0 < observed < 1:
-        entry["auc"] = auc_interval(probability, inside, weight)
-    if share:
-        entry["precision"] = hit / share
-    if observed:
-        entry["recall"] = hit / observed
-    return entry
 
 
 def _bins(

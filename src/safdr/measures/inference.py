@@ -5,73 +5,54 @@ Coefficients are dictionaries, the intercept first: estimate, error, low, high a
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import t
+from sklearn.linear_model import LogisticRegression
 
-from safdr.measures.intervals import TAIL, FloatArray, as_weights
+from safdr.measures.intervals import TAIL, FloatArray
 
 # Rows of the rarer class (regression: rows) for each coefficient: with fewer, normal intervals are
 # too short (Peduzzi et al. 1996).
 ROWS_PER_COEFFICIENT = 10
 # A coefficient per standard deviation with a larger error has no finite optimum.
 LARGEST_ERROR = 25.0
-MAX_STEPS = 60
 
 
 Coefficients = list[dict[str, float]]
 
 
-def fit_logistic(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
-    """Fit a logistic model by Newton's method; None if rows are too few, separated or collinear."""
-    # Weighted rows have sandwich errors (HC0), others those of the information matrix.
+def fit_logistic(X: Any, y: Any) -> Coefficients | None:
+    """Fit a logistic model; None if rows are too few, separated or collinear."""
     y = np.asarray(y, dtype=np.float64)
     design, back = _standardised(X, min(y.sum(), len(y) - y.sum()))
     if design is None:
         return None
-    w = as_weights(weight, len(y))
-    free = np.zeros(design.shape[1])
-    for _ in range(MAX_STEPS):
-        p = expit(design @ free)
-        gradient = design.T @ (w * (y - p))
-        information = design.T @ ((w * p * (1 - p))[:, None] * design)
-        if np.linalg.cond(information) > 1e14:
-            return None
-        step = np.linalg.solve(information, gradient)
-        # Steps are bounded, so that Newton's method also converges from afar.
-        free = free + step * min(1.0, 4.0 / max(np.abs(step).max(), 1e-300))
-        if gradient @ step < 1e-18 * w.sum():
-            break
-    covariance = np.linalg.inv(information)
-    if weight is not None:
-        rows = (w * (y - p))[:, None] * design
-        covariance = covariance @ (rows.T @ rows) @ covariance
-    if not (np.sqrt(np.diag(covariance))[1:] < LARGEST_ERROR).all():
+    how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "tol": 1e-10, "max_iter": 60}
+    model = LogisticRegression(solver="newton-cholesky", **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # separated classes
+        model.fit(design, y)
+    p = model.predict_proba(design)[:, 1]
+    covariance = np.linalg.pinv(design.T @ ((p * (1 - p))[:, None] * design))
+    errors = np.sqrt(np.diag(covariance))[1:]
+    if not ((errors > 0) & (errors < LARGEST_ERROR)).all():
         return None
-    return _per_unit(free, covariance, back, np.inf)
+    return _per_unit(model.coef_[0], covariance, back, np.inf)
 
 
-def fit_least_squares(X: Any, y: Any, weight: Any = None) -> Coefficients | None:
-    """Fit by least squares; None if rows are too few or columns collinear.
-
-    Weighted rows have sandwich errors (HC1), others the usual ones.
-    """
+def fit_least_squares(X: Any, y: Any) -> Coefficients | None:
+    """Fit by least squares; None if rows are too few or columns collinear."""
     y = np.asarray(y, dtype=np.float64)
     design, back = _standardised(X, len(y))
     if design is None:
         return None
-    w = as_weights(weight, len(y))
-    inverse = np.linalg.inv(design.T @ (w[:, None] * design))
-    free = inverse @ (design.T @ (w * y))
+    inverse = np.linalg.inv(design.T @ design)
+    free = inverse @ (design.T @ y)
     left, freedom = y - design @ free, len(y) - design.shape[1]
-    if weight is None:
-        covariance = inverse * (left @ left / freedom)
-    else:
-        rows = (w * left)[:, None] * design
-        covariance = inverse @ (rows.T @ rows) @ inverse * len(y) / freedom
-    return _per_unit(free, covariance, back, freedom)
+    return _per_unit(free, inverse * (left @ left / freedom), back, freedom)
 
 
 def _standardised(X: Any, n_events: float) -> tuple[FloatArray | None, FloatArray]:

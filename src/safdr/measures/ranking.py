@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from sklearn import metrics
 
-from safdr.measures.intervals import TAIL, FloatArray, Z, as_weights, effective_number
+from safdr.measures.intervals import TAIL, FloatArray, Z, as_weights, effective_number, mean_of
 
 MAX_POINTS = 101
 # Shares of the rows at or above a threshold.
@@ -18,53 +20,27 @@ SHARES = (0.01, 0.02, 0.05, *(i / 10 for i in range(1, 10)))
 def auc_interval(scores: Any, positive: Any, weight: Any = None) -> list[float]:
     """Return the area under the ROC curve with DeLong's interval on the logit scale."""
     positive = np.asarray(positive, dtype=bool)
-    weight = as_weights(weight, len(positive))
-    _, codes = np.unique(scores, return_inverse=True)
-    counts, squares = (_by_class(codes, positive, each) for each in (weight, weight**2))
-    return _interval(counts, squares, _sums(positive, weight > 0, 2))
+    pairs = [(np.asarray(scores), positive)]
+    return _delong(pairs, positive.astype(np.int64), as_weights(weight, len(positive)))
 
 
 def auc_interval_of_classes(
     probabilities: FloatArray, codes: NDArray[np.int64], weight: Any = None
 ) -> list[float]:
     """Return the mean area of each class against the rest, with DeLong's interval."""
-    # Each row has a placement value in the area of every class. The variance is that of the
-    # sums of these values within the classes.
-    n_classes = probabilities.shape[1]
-    weight = as_weights(weight, len(codes))
-    n, total = (np.bincount(codes, each, n_classes) for each in (weight > 0, weight))
-    sums, areas = np.zeros(len(codes)), np.zeros(n_classes)
-    for c in range(n_classes):
-        inside, p = codes == c, probabilities[:, c]
-        place = np.empty(len(codes))
-        place[inside] = _share_below(p[inside], p[~inside], weight[~inside])
-        place[~inside] = 1.0 - _share_below(p[~inside], p[inside], weight[inside])
-        areas[c] = weight[inside] @ place[inside] / total[c]
-        sums += place / np.where(inside, total[c], total.sum() - total[c]) / n_classes
-    value = float(areas.mean())
-    if value == 1.0:
-        return _perfect(1, min(effective_number(weight[codes == c]) for c in range(n_classes)))
-    if n.min() < 2:
-        return [value]
-    means = np.bincount(codes, weight * sums) / total
-    squares = np.bincount(codes, (weight * (sums - means[codes])) ** 2)
-    return _on_logit_scale(value, float((squares * n / (n - 1)).sum()))
+    pairs = [(p, codes == c) for c, p in enumerate(probabilities.T)]
+    return _delong(pairs, codes, as_weights(weight, len(codes)))
 
 
 def roc_curve(scores: Any, positive: Any, weight: Any = None) -> dict[str, Any]:
     """Return at most 101 points of the ROC curve, and its largest height over the diagonal."""
-    positive = np.asarray(positive, dtype=bool)
-    _, codes = np.unique(scores, return_inverse=True)
-    counts = _by_class(codes, positive, as_weights(weight, len(positive)))
-    false, true = _rates(counts)
-    widest = int(np.argmax(true - false))
-    flagged = counts.sum(axis=1) @ np.array([false, true]) / counts.sum()
-    wanted = np.searchsorted(-flagged, -np.linspace(1, 0, MAX_POINTS - 1))
-    points = np.unique([0, *wanted, widest, len(flagged) - 1])[::-1]
-    points = points[points < len(flagged)]
+    false, true, _ = metrics.roc_curve(positive, scores, sample_weight=weight)
+    height = true - false
+    points = np.linspace(0, len(false) - 1, MAX_POINTS - 1).round().astype(int)
+    points = np.unique([*points, np.argmax(height)])
     return {
         "roc": {"fpr": false[points].tolist(), "tpr": true[points].tolist()},
-        "ks": float(true[widest] - false[widest]),
+        "ks": float(height.max()),
     }
 
 
@@ -74,60 +50,50 @@ def thresholds(
     """Return precision and recall of about ten shares of the rows at or above a threshold."""
     # `values` are printed in place of the scores, such as probabilities in place of log-
     # odds.
-    positive = np.asarray(positive, dtype=bool)
-    distinct, first, codes = np.unique(scores, return_index=True, return_inverse=True)
-    counts = _by_class(codes, positive, as_weights(weight, len(positive)))
-    negatives, positives = counts.sum(axis=1)
-    if not negatives or not positives:
-        return []
-    shown = distinct if values is None else np.asarray(values)[first]
-    false, true = _rates(counts)
-    flagged = (negatives * false + positives * true) / (negatives + positives)
+    _, first = np.unique(scores, return_index=True)
+    shown = np.asarray(scores if values is None else values)[first][::-1]
+    how = {"sample_weight": weight, "drop_intermediate": False}
+    false, true, _ = (each[1:] for each in metrics.roc_curve(positive, scores, **how))
+    rate = mean_of(positive, weight)
+    flagged = (1 - rate) * false + rate * true
     wanted = {int(np.abs(flagged - share).argmin()) for share in SHARES}
     return [
         {
             "threshold": float(shown[i]),
             "flagged": float(flagged[i]),
-            "precision": float(positives * true[i] / (negatives * false[i] + positives * true[i])),
+            "precision": float(rate * true[i] / flagged[i]),
             "recall": float(true[i]),
             "false_positive_rate": float(false[i]),
         }
-        for i in sorted(wanted, reverse=True)
+        for i in sorted(wanted)
         if 0 < flagged[i] < 1
     ]
 
 
-def _by_class(codes: Any, positive: NDArray[np.bool_], weight: FloatArray) -> FloatArray:
-    n = int(codes.max()) + 1
-    return _sums(positive * n + codes, weight, 2 * n).reshape(2, n)
-
-
-def _sums(codes: Any, weight: Any, n: int) -> FloatArray:
-    return np.asarray(np.bincount(codes, weight, n), dtype=np.float64)
-
-
-def _rates(counts: FloatArray) -> FloatArray:
-    """Share of each class at or above each score, and above all of them."""
-    from_above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    return np.hstack([from_above / from_above[:, :1], np.zeros((2, 1))])
-
-
-def _interval(counts: FloatArray, squares: FloatArray, n_rows: FloatArray) -> list[float]:
-    """DeLong's interval, from sums of weights and of their squares by class and score."""
-    negative, positive = counts
-    n, m = counts.sum(axis=1)
-    # For the rows of each score, the share of the other class on the right side; ties count half.
-    above = (np.cumsum(negative) - 0.5 * negative) / n
-    below = 1.0 - (np.cumsum(positive) - 0.5 * positive) / m
-    value = float(positive @ above / m)
+def _delong(
+    pairs: Sequence[tuple[Any, NDArray[np.bool_]]], codes: NDArray[np.int64], weight: FloatArray
+) -> list[float]:
+    """Return the mean area of scores for masks of rows; `codes` are the classes of the rows."""
+    # Each row has a placement value in every area. The variance is that of the sums of these
+    # values within the classes.
+    n, total = (np.bincount(codes, each) for each in (weight > 0, weight))
+    sums, areas = np.zeros(len(codes)), []
+    for scores, inside in pairs:
+        place, m = np.empty(len(codes)), weight[inside].sum()
+        place[inside] = _share_below(scores[inside], scores[~inside], weight[~inside])
+        place[~inside] = 1.0 - _share_below(scores[~inside], scores[inside], weight[inside])
+        areas.append(weight[inside] @ place[inside] / m)
+        sums += place / np.where(inside, m, total.sum() - m) / len(pairs)
+    value = float(np.mean(areas))
     # Sums of weights are rounded.
     if value < 1e-12 or value > 1 - 1e-12:
-        return _perfect(round(value), float((counts.sum(axis=1) ** 2 / squares.sum(axis=1)).min()))
-    if min(n_rows) < 2:
+        numbers = (effective_number(weight[codes == c]) for c in range(len(n)))
+        return _perfect(round(value), min(numbers))
+    if n.min() < 2:
         return [value]
-    spread = squares[1] @ (above - value) ** 2 * n_rows[1] / (n_rows[1] - 1) / m**2
-    spread += squares[0] @ (below - value) ** 2 * n_rows[0] / (n_rows[0] - 1) / n**2
-    return _on_logit_scale(value, float(spread))
+    means = np.bincount(codes, weight * sums) / total
+    squares = np.bincount(codes, (weight * (sums - means[codes])) ** 2)
+    return _on_logit_scale(value, float((squares * n / (n - 1)).sum()))
 
 
 def _on_logit_scale(value: float, variance: float) -> list[float]:

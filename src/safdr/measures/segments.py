@@ -1,4 +1,4 @@
-"""Segments of rows by the values of a column, and the stability of a distribution."""
+"""Segments of rows by the values of a column."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr.measures.calibration import assign_bins
-from safdr.measures.intervals import FloatArray, as_weights, effective_number
+from safdr.measures.intervals import FloatArray
 
 MAX_SEGMENTS = 12
 # Numbers of more values become as many bands of about equal numbers of rows.
 N_BANDS = 5
 OTHER, MISSING = "(other)", "(missing)"
+MISSING_WORDS = ("nan", "NaT", "<NA>")
 
 Segments = tuple[list[str], NDArray[np.int64]]
 
@@ -24,7 +25,7 @@ def segments_of(values: Any) -> Segments:
     # names.
     values = np.asarray(values)
     known = _are_known(values)
-    given = values[known]
+    given = np.array(values[known].tolist())
     numeric = given.dtype.kind in "iuf"
     if numeric and len(np.unique(given)) > MAX_SEGMENTS:
         labels, codes = _bands(given.astype(np.float64))
@@ -41,37 +42,12 @@ def segments_of(values: Any) -> Segments:
     return [*labels, MISSING], place
 
 
-def stability_index(
-    values: FloatArray, base: FloatArray, weight: Any = None, base_weight: Any = None
-) -> float:
-    """Return the population stability index against deciles of `base`."""
-    # It is the sum of (a - e) · log(a / e), where a and e are the shares of both in a bin.
-    # An empty bin counts as half a row.
-    bins = assign_bins(base, base_weight)
-    edges = [base[bins == i].max() for i in range(bins.max())]
-
-    def shares(rows: FloatArray, weight: FloatArray) -> FloatArray:
-        sums = np.bincount(np.searchsorted(edges, rows), weight, len(edges) + 1)
-        return np.where(sums > 0, sums / weight.sum(), 0.5 / effective_number(weight))
-
-    a = shares(values, as_weights(weight, len(values)))
-    e = shares(base, as_weights(base_weight, len(base)))
-    return float(((a - e) * np.log(a / e)).sum())
-
-
 def _are_known(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return a mask of the known values."""
     if values.dtype.kind != "O":
         return np.asarray(values == values)
-    return np.array([_is_known(each) for each in values], dtype=bool)
-
-
-def _is_known(value: Any) -> bool:
-    """NaN is not equal to itself, and pandas' NA is not comparable."""
-    try:
-        return value is not None and bool(value == value)
-    except TypeError:
-        return False
+    # NaN, and the missing values of pandas, as text.
+    return np.array([each is not None and str(each) not in MISSING_WORDS for each in values])
 
 
 def _bands(numbers: FloatArray) -> Segments:

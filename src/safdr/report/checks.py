@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata, t
+from scipy.stats import binom, rankdata, t
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -24,15 +24,12 @@ PURE = 0.999
 MIN_ROWS, MAX_ROWS = 50, 200_000
 # Rows (of the rarer class) for each coefficient, and in all (Peduzzi et al. 1996).
 ROWS_PER_COEFFICIENT, FEW_ROWS = 10, 100
-# A class of fewer rows leaves five to a split.
-SMALL_CLASS = 20
 # Shares of the way from chance to a perfect score: of a wide interval, and of a costly small size.
 WIDE, COSTLY = 0.3, 0.05
-# p-value of a Hosmer–Lemeshow statistic.
+# Probability that so many groups differ by chance.
 MISFIT_LEVEL = 1e-3
 # Stability below which a selection is unstable: index, and share of the splits.
 POOR_INDEX, POOR_SHARE = 0.4, 0.5
-MAX_NAMES = 4
 
 
 def find_warnings(
@@ -49,8 +46,8 @@ def find_warnings(
     return sorted(warnings, key=lambda warning: not warning["serious"])
 
 
-def _warning(kind: str, says: str, advice: str, *, serious: bool = False, **more: Any) -> Found:
-    return {"kind": kind, "serious": serious, "text": says, "advice": advice, **more}
+def _warning(kind: str, says: str, advice: str, *, serious: bool = False) -> Found:
+    return {"kind": kind, "serious": serious, "text": says, "advice": advice}
 
 
 # ---- Target leakage ------------------------------------------------------------------------------
@@ -85,11 +82,9 @@ def _leakage(names: Sequence[str]) -> Iterator[Found]:
         alone = "alone predicts" if len(names) == 1 else "each alone predict"
         yield _warning(
             "leak",
-            f"Possible target leakage: {text.joined(names, MAX_NAMES)} {alone} the target almost "
-            "exactly.",
+            f"Possible target leakage: {text.joined(names)} {alone} the target almost exactly.",
             "Check that this is known before the outcome. If not, leave the column out.",
             serious=True,
-            columns=list(names),
         )
 
 
@@ -152,11 +147,10 @@ def _wide(result: Result) -> Iterator[Found]:
         return
     _, low, high = score["test"]
     if high - low > WIDE * (1 - score["chance"]):
-        n = result["data"]["n_test"]
         yield _warning(
             "few_test_rows",
-            f"Only {text.count(n, 'row')} {'is' if n == 1 else 'are'} held out: the "
-            f"{text.score_name(result)} could be {text.fixed(low, 2)} to {text.fixed(high, 2)}.",
+            f"Few rows are held out ({result['data']['n_test']:,}): the {text.score_name(result)} "
+            f"could be {text.fixed(low, 2)} to {text.fixed(high, 2)}.",
             "Hold out more rows, or quote the interval.",
         )
 
@@ -184,29 +178,15 @@ def _costly(result: Result) -> Iterator[Found]:
 
 def _few_rows(result: Result) -> Iterator[Found]:
     counts, n_rows = result["target"].get("counts", []), result["data"]["n_train"]
-    columns = sum(len(each["columns"]) for each in result["features"] if each["selected"])
-    n_coefficients = columns * max(1, len(counts) - 1)
-    rarer, of = (min(counts), " of the rarer class") if len(counts) == 2 else (n_rows, "")
-    if rarer < ROWS_PER_COEFFICIENT * n_coefficients or n_rows < FEW_ROWS:
+    n = sum(len(each["columns"]) for each in result["features"] if each["selected"])
+    rarest, of = (min(counts), " of the rarest class") if len(counts) else (n_rows, "")
+    if rarest < ROWS_PER_COEFFICIENT * n or n_rows < FEW_ROWS:
         yield _warning(
             "few_rows",
-            f"Too few rows: {text.count(int(rarer), 'row')}{of} for "
-            f"{text.count(n_coefficients, 'coefficient')} ({ROWS_PER_COEFFICIENT} each is the "
-            f"usual minimum, and {FEW_ROWS} in all).",
+            f"Too few rows: {text.count(int(rarest), 'row')}{of} for "
+            f"{text.count(n, 'coefficient')} ({ROWS_PER_COEFFICIENT} each is the usual minimum, "
+            f"and {FEW_ROWS} in all).",
             "Treat the result as a hint, gather more rows, or ask for fewer features.",
-        )
-
-
-def _small_classes(result: Result) -> Iterator[Found]:
-    target = result["target"]
-    counts = target.get("counts", [])
-    pairs = sorted(zip(counts, map(str, target.get("classes", [])), strict=False))
-    small = [f"{text.shortened(label)} ({n})" for n, label in pairs if n < SMALL_CLASS]
-    if len(counts) > 2 and small:
-        yield _warning(
-            "small_classes",
-            f"Very small classes: {text.joined(small, MAX_NAMES)} rows.",
-            "Gather more rows of these classes, merge them, or leave them out.",
         )
 
 
@@ -220,16 +200,15 @@ def _separated(result: Result) -> Iterator[Found]:
 
 
 def _misfit(result: Result) -> Iterator[Found]:
-    """Find probabilities that half of the groups contradict, and all together beyond chance."""
+    """Find probabilities that more groups of rows contradict than by chance."""
     test = result.get("test", {})
     fit = test.get("calibration", {})
-    if 2 * fit.get("n_outside", 0) < len(test.get("bins", [0])):
-        return
-    if fit.get("p_value", 1.0) < MISFIT_LEVEL:
+    # An interval misses the truth in 5 % of the groups.
+    if binom.sf(fit.get("n_outside", 0) - 1, len(test.get("bins", ())), 0.05) < MISFIT_LEVEL:
         used = {term["column"] for term in result["model"].get("terms", [])}
         columns = result["data"].get("columns", [])
         codes = [c["name"] for c in columns if c["name"] in used and c.get("few_values")]
-        hint = f"If {text.joined(codes, MAX_NAMES)} " if codes else "If a column of numbers "
+        hint = f"If {text.joined(codes)} " if codes else "If a column of numbers "
         hint += "hold codes" if len(codes) > 1 else "holds codes"
         yield _warning(
             "calibration",
@@ -264,7 +243,7 @@ def _largest(result: Result) -> Iterator[Found]:
     sizes = result["sizes"]
     if len(sizes) > 1:
         k, largest = result["rule"]["k"], max(size["k"] for size in sizes)
-        if k == largest < result["data"]["max_features"]:
+        if k == largest < result["data"]["n_features"]:
             yield _warning(
                 "largest_size",
                 f"{k} is the largest size that was tried.",
@@ -282,6 +261,6 @@ def _not_converged(result: Result) -> Iterator[Found]:
 
 
 FINDERS = (
-    *(_differs, _separated, _few_rows, _small_classes, _wide, _misfit, _unstable, _largest),
+    *(_differs, _separated, _few_rows, _wide, _misfit, _unstable, _largest),
     _not_converged,
 )

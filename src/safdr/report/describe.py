@@ -5,31 +5,26 @@ An absent key was not asked for, or does not apply. There are no nulls.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy.sparse import issparse
 
 import safdr
-from safdr.measures.segments import stability_index
 from safdr.report import reading
 from safdr.report.checks import find_leaks, find_warnings
 from safdr.report.held_out import describe_rows
 from safdr.report.model import describe_model
-from safdr.report.questions import Questions
+from safdr.report.questions import MAX_OTHERS, OFTEN, Questions
 from safdr.report.reading import Features, Found, Rows
 from safdr.report.scores import Predicted, class_codes, describe_score, predict
 
 SCHEMA = 2
-# Other features are named from this share of half-samples or splits on.
-OFTEN = 0.25
-MAX_OTHERS = 20
 # Keys whose lists may be empty.
 ALWAYS = ("notes", "warnings")
 
@@ -64,13 +59,13 @@ def describe(
     sizes, rule = reading.read_sizes(selector, features)
     source = asked["source"]
     rows = train if source is None else Rows(*source)
-    answers = _answers(Questions(selector, rows, features, asked), asked)
+    answers = Questions(selector, rows, features).answers(asked)
     predicted = None if test is None else predict(selector, test)
     result: Found = {
         "schema": SCHEMA,
         "safdr": safdr.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": _data(selector, train, test, features, encoder),
+        "data": _data(selector, train, test, codes, features, encoder),
         "target": _target(selector, train.y, codes),
         "model": model,
         "features": _features(features, selector, model, sizes, answers),
@@ -86,10 +81,6 @@ def describe(
     }
     if test is not None and predicted is not None:
         result["test"] = _test(test, predicted, model, order)
-        if predicted.y.ndim == 1 and len(predicted.classes) < 3:
-            base = predict(selector, train)
-            scores = (predicted.score, base.score, predicted.weight, base.weight)
-            result["test"]["psi"] = stability_index(*scores)
     _add_details(result, details)
     leaks = find_leaks(columns, codes, [features.column_names[j] for j in selector.subset_])
     result["warnings"] = find_warnings(result, leaks, details.get("warnings", ()))
@@ -121,36 +112,28 @@ def _target(selector: Any, y: Any, codes: Any) -> Found:
     return target | {"task": "regression"} | moments
 
 
-def _data(selector: Any, train: Rows, test: Rows | None, features: Features, encoder: Any) -> Found:
+def _data(
+    selector: Any, train: Rows, test: Rows | None, codes: Any, features: Features, encoder: Any
+) -> Found:
     names = features.column_names
     data: Found = {
         "n_train": len(train.y),
         "n_test": 0 if test is None else len(test.y),
         "n_features": len(features.names),
         "n_columns": len(names),
-        "max_features": features.max_features,
     }
     if selector.duplicates_:
         pairs = selector.duplicates_
         data["duplicates"] = [{"kept": names[i], "dropped": names[j]} for i, j in pairs]
     if not issparse(train.X):
-        data["fingerprint"] = fingerprint(train.X, train.y, names)
+        # -0.0 + 0.0 is 0.0.
+        rows = np.array(train.X, dtype=np.float64, order="C") + 0.0
+        data["fingerprint"] = joblib.hash([rows, codes + 0.0, list(names)])
     if train.weight is not None:
         data["weighted"] = True
     if encoder is not None:
         data["columns"] = encoder.columns()
     return data
-
-
-def fingerprint(X: Any, y: Any, names: Sequence[str]) -> str:
-    """Return a checksum of the rows as they were fitted."""
-    rows, target = np.asarray(X, dtype="<f8"), np.asarray(y)
-    codes = target if target.dtype.kind == "f" else np.unique(target, return_inverse=True)[1]
-    digest = hashlib.sha256(json.dumps([list(rows.shape), list(names)]).encode())
-    # -0.0 + 0.0 is 0.0.
-    digest.update((rows + 0.0).tobytes())
-    digest.update((codes + 0.0).astype("<f8").tobytes())
-    return f"sha256:{digest.hexdigest()}"
 
 
 def _features(
@@ -178,35 +161,6 @@ def _features(
         entry |= {"frequency": frequencies[name]} if name in frequencies else {}
         entries.append(entry | answers["swaps"].get(name, {}))
     return entries
-
-
-def _answers(questions: Questions, asked: Mapping[str, Any]) -> Found:
-    """Return the answers to what was asked, sorted into the parts of the result."""
-    search, notes, features = {}, [], questions.features
-    frequencies: Found = {}
-    swaps: Found = {}
-    what_if: Found = {}
-    if asked["prove"] is not None:
-        search["proof"] = questions.proof(asked["prove"])
-    if asked["near_optimal"] is not None:
-        search["near"] = questions.near(asked["near_optimal"])
-    if asked["stability"] is not None:
-        search["stability"] = questions.stability(asked["stability"])
-        frequencies = search["stability"].pop("frequencies", {})
-    if asked["substitutes"]:
-        swaps = questions.substitutes()
-        notes += [f"No substitutes: {swaps['note']}"] if "note" in swaps else []
-    if asked["what_if"]:
-        often = [name for name, share in frequencies.items() if share[0] >= OFTEN][:MAX_OTHERS]
-        first = [int(features.columns[features.names.index(name)][0]) for name in often]
-        what_if = questions.what_if(first)
-    return {
-        "search": search,
-        "notes": notes,
-        "frequencies": frequencies,
-        "swaps": swaps.get("features", {}),
-        "what_if": {} if "note" in what_if else what_if,
-    }
 
 
 def _test(test: Rows, predicted: Predicted, model: Found, order: list[int]) -> Found:

@@ -12,41 +12,34 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from safdr import text
+from safdr.display import PathDisplay
+from safdr.display.style import FIRST, NEUTRAL, SECOND
 
 Result = Mapping[str, Any]
 
-# Placeholders in the SVG, and the colours of the page.
-COLOURS = {"#000001": "var(--ink)", "#000002": "var(--first)", "#000003": "var(--second)"}
-INK, FIRST, SECOND = COLOURS
+# Colours of displays, and those of the page; CSS colours the text.
+COLOURS = {
+    **{NEUTRAL: "var(--muted)", "#000000": "var(--ink)", "#ffffff": "var(--ground)"},
+    **{FIRST.lower(): "var(--first)", SECOND.lower(): "var(--second)"},
+}
 # A phone's width at 72 points an inch, so that text keeps its size.
 SIZE = (4.6, 3.3)
 STYLE: Any = {
-    "svg.fonttype": "none",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.parse_math": False,
+    **{"svg.fonttype": "none", "font.size": 10, "text.parse_math": False},
+    **{"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False},
 }
 
 
 def figures(result: Result) -> dict[str, str]:
     """Return the charts of a result that has their numbers."""
-    test = result.get("test", {})
-    drawings = {
-        "sizes": (_sizes, len(result.get("sizes", [])) > 1),
-        "roc": (_roc, "roc" in test),
-        "calibration": (_calibration, len(test.get("bins", [])) > 1),
-    }
-    return {
-        name: _drawn(draw, result, name)
-        for name, (draw, has_numbers) in drawings.items()
-        if has_numbers
-    }
+    test, found = result.get("test", {}), {}
+    if len(result.get("sizes", [])) > 1:
+        found["sizes"] = _drawn(_sizes, result, "sizes")
+    if "roc" in test:
+        found["roc"] = _drawn(_roc, result, "roc")
+    if len(test.get("bins", [])) > 1:
+        found["calibration"] = _drawn(_calibration, result, "calibration")
+    return found
 
 
 def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> str:
@@ -68,20 +61,17 @@ def _drawn(draw: Callable[[Any, Result], None], result: Result, name: str) -> st
 def _sizes(ax: Any, result: Result) -> None:
     """Draw the score of each size, with one standard deviation over the splits."""
     sizes = result["sizes"]
-    k = [each["k"] for each in sizes]
-    mean, sd = (np.array([each[key] for each in sizes]) for key in ("score", "sd"))
-    ax.fill_between(k, mean - sd, mean + sd, color=FIRST, alpha=0.15, linewidth=0)
-    ax.plot(k, mean, color=FIRST, marker="o", markersize=3)
-    at = k.index(result["rule"]["k"])
-    ax.plot(k[at], mean[at], color=SECOND, marker="o", markersize=8)
-    ax.set_xlabel("number of features")
-    ax.set_ylabel(text.score_name(result))
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    PathDisplay(
+        n_features=np.array([each["k"] for each in sizes]),
+        scores=np.array([each["splits"] for each in sizes]).T,
+        n_features_selected=result["rule"]["k"],
+        score_name=text.score_name(result),
+    ).plot(ax)
 
 
 def _roc(ax: Any, result: Result) -> None:
     curve = result["test"]["roc"]
-    ax.plot([0, 1], [0, 1], color=INK, linewidth=0.7, linestyle=":")
+    ax.plot([0, 1], [0, 1], color=NEUTRAL, linewidth=0.7, linestyle=":")
     ax.plot(curve["fpr"], curve["tpr"], color=FIRST)
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
@@ -92,15 +82,8 @@ def _calibration(ax: Any, result: Result) -> None:
     bins = result["test"]["bins"]
     keys = ("predicted", "observed", "low", "high")
     predicted, observed, low, high = (np.array([each[key] for each in bins]) for key in keys)
-    ax.axline((predicted[0], predicted[0]), slope=1, color=INK, linewidth=0.7, linestyle=":")
-    ax.errorbar(
-        predicted,
-        observed,
-        [observed - low, high - observed],
-        color=FIRST,
-        marker="o",
-        markersize=4,
-        linestyle="",
-    )
+    ax.axline((predicted[0], predicted[0]), slope=1, color=NEUTRAL, linewidth=0.7, linestyle=":")
+    ends = [observed - low, high - observed]
+    ax.errorbar(predicted, observed, ends, color=FIRST, fmt="o", markersize=4)
     ax.set_xlabel("predicted")
     ax.set_ylabel("observed")

@@ -15,13 +15,13 @@ from safdr.report.scores import FloatArray, Predicted, score_of
 
 
 def describe_rows(
-    rows: Predicted, by: Mapping[str, Any], model: Found, columns: FloatArray
+    rows: Predicted, by: Mapping[str, Any] | None, model: Found, columns: FloatArray
 ) -> Found:
     """Return all measures of held-out rows; `columns` are those of the terms, in their order."""
     result: Found = {"n": len(rows.y)} | ({} if rows.weight is None else {"weighted": True})
     if rows.y.ndim > 1:
         return result | {"note": "Scores of several outputs are not measured."}
-    if not rows.has_all_classes:
+    if len(np.unique(rows.y)) < max(2, len(rows.classes)):
         note = "The held-out rows do not hold every class: nothing can be measured."
         return result | {"note": note}
     if not rows.classes:
@@ -30,7 +30,9 @@ def describe_rows(
         result |= _two_classes(rows)
     elif rows.probabilities is not None:
         result |= _classes(rows, rows.probabilities)
-    result["segments"] = [_segments(rows, name, values) for name, values in by.items()]
+    result["segments"] = [
+        _segments(rows, name, values) for name, values in (() if by is None else by.items())
+    ]
     result["coefficients"] = _refit(rows, model, columns)
     return {key: value for key, value in result.items() if value != []}
 
@@ -87,11 +89,14 @@ def _observed(rows: Predicted, mask: NDArray[np.bool_]) -> tuple[Any, Any]:
 
 
 def _refit(rows: Predicted, model: Found, columns: FloatArray) -> list[Found]:
-    """Return the coefficients of the same terms on these rows; empty if they have none."""
-    if model.get("link") not in ("logit", "identity"):
+    """Return the coefficients of the same terms on these rows; empty if they have none.
+
+    Weights could mean repeated rows or importance, whose standard errors differ.
+    """
+    if model.get("link") not in ("logit", "identity") or rows.weight is not None:
         return []
     fit = fit_logistic if model["link"] == "logit" else fit_least_squares
-    refitted = fit(columns[rows.kept], rows.y, rows.weight)
+    refitted = fit(columns[rows.kept], rows.y)
     if refitted is None:
         return []
     return [

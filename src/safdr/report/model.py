@@ -41,7 +41,9 @@ def describe_model(
     if formula is None:
         return result, []
     coefficients, intercepts = formula
-    low, high = _range_of_columns(last, len(subset))
+    low, high = np.full((2, len(subset)), [[-np.inf], [np.inf]])
+    if getattr(last, "clips", False):
+        low, high = last.data_min_, last.data_max_
     link = _link(model, columns, np.clip(columns, low, high) @ coefficients.T + intercepts)
     if link is None:
         return result, []
@@ -88,14 +90,6 @@ def _formula(model: Any, size: int) -> tuple[FloatArray, FloatArray] | None:
         if scaler.with_mean:
             intercepts = intercepts - coefficients @ scaler.mean_
     return coefficients, intercepts
-
-
-def _range_of_columns(model: Any, size: int) -> FloatArray:
-    """Return the range to which values are clipped."""
-    low, high = np.full((2, size), [[-np.inf], [np.inf]])
-    if getattr(model, "clips", False):
-        low, high = model.data_min_, model.data_max_
-    return np.array([low, high])
 
 
 def _link(model: Any, columns: FloatArray, sums: FloatArray) -> str | None:

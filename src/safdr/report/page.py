@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ def render(result: Result) -> str:
         figures={name: Markup(svg) for name, svg in figures(result).items()},
         near=_near(result),
         heat=_heat(result),
-        places=_places(result.get("test", {}).get("thresholds", [])),
         largest=max((abs(e) for term in terms for e in term["per_sd"]), default=1.0) or 1.0,
         classes=classes,
         outputs=classes or [f"output {i + 1}" for i in range(n_outputs)],
@@ -63,12 +62,6 @@ def _near(result: Result) -> list[dict[str, Any]]:
         }
         for each in subsets[:MAX_NEAR]
     ]
-
-
-def _places(thresholds: Sequence[Mapping[str, Any]]) -> int:
-    """Return the decimal places by which thresholds differ, at least 4."""
-    values = {each["threshold"] for each in thresholds}
-    return next((n for n in range(4, 16) if len({f"{v:.{n}f}" for v in values}) == len(values)), 16)
 
 
 def _heat(result: Result) -> list[tuple[str, list[float]]]:

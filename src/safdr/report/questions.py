@@ -15,6 +15,8 @@ from safdr.result import NearOptimal, Proof, Stability
 
 # Near-optimal subsets in a result.
 MAX_SUBSETS = 100
+# Other features are named from this share of half-samples or splits on.
+OFTEN, MAX_OTHERS = 0.25, 20
 # Columns of the what-if, whose matrix is then 60 KB.
 MAX_WHAT_IF = 120
 # Relative difference of a value that is computed twice.
@@ -27,11 +29,38 @@ class Questions:
     An answer is a dictionary; it has only a `note` if the question is refused.
     """
 
-    def __init__(
-        self, selector: Any, rows: Rows, features: Features, asked: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, selector: Any, rows: Rows, features: Features) -> None:
         self.selector, self.rows, self.features = selector, rows, features
-        self.options = {key: asked[key] for key in ("groups", "n_jobs")}
+
+    def answers(self, asked: Mapping[str, Any]) -> Found:
+        """Return the answers to what was asked, sorted into the parts of the result."""
+        selector, features = self.selector, self.features
+        seed = 0 if selector.random_state is None else selector.random_state
+        common = {key: asked[key] for key in ("groups", "n_jobs")}
+        search: Found = {}
+        swaps: Found = {}
+        panel: Found = {}
+        if (limit := asked["prove"]) is not None:
+            search["proof"] = self._ask(safdr.prove, self._proof, time_limit=limit)
+        if (rtol := asked["near_optimal"]) is not None:
+            search["near"] = self._ask(safdr.near_optimal, self._near, rtol=rtol)
+        if (n := asked["stability"]) is not None:
+            how = {"n_resamples": n, "random_state": seed, **common}
+            search["stability"] = self._ask(safdr.stability, self._stability, **how)
+        shares: Found = search.get("stability", {}).pop("frequencies", {})
+        if asked["substitutes"]:
+            swaps = self._ask(safdr.substitutes, self._substitutes, n_best=1, **common)
+        if asked["what_if"]:
+            often = [name for name, share in shares.items() if share[0] >= OFTEN][:MAX_OTHERS]
+            also = [int(features.columns[features.names.index(name)][0]) for name in often]
+            panel = self._ask(safdr.what_if, self._what_if, also=also)
+        return {
+            "search": search,
+            "notes": [f"No substitutes: {swaps['note']}"] if "note" in swaps else [],
+            "frequencies": shares,
+            "swaps": swaps.get("features", {}),
+            "what_if": {} if "note" in panel else panel,
+        }
 
     def _ask(
         self, question: Callable[..., Any], describe: Callable[[Any], Found], **options: Any
@@ -43,29 +72,6 @@ class Questions:
             )
         except (ValueError, MemoryError, NotImplementedError) as error:
             return {"note": str(error)}
-
-    def proof(self, seconds: float) -> Found:
-        """Return what is proven by the criterion within a time limit."""
-        return self._ask(safdr.prove, self._proof, time_limit=float(seconds))
-
-    def near(self, rtol: float) -> Found:
-        """Return the subsets near the best one."""
-        return self._ask(safdr.near_optimal, self._near, rtol=float(rtol))
-
-    def stability(self, n_resamples: int) -> Found:
-        """Return the stability index, and how often half-samples select each feature."""
-        seed = self.selector.random_state
-        seed = 0 if seed is None else seed
-        options = {"n_resamples": int(n_resamples), "random_state": seed, **self.options}
-        return self._ask(safdr.stability, self._stability, **options)
-
-    def substitutes(self) -> Found:
-        """Return the best replacement of each selected feature, and the score without it."""
-        return self._ask(safdr.substitutes, self._substitutes, n_best=1, **self.options)
-
-    def what_if(self, also: list[int]) -> Found:
-        """Return A and D of the selected and similar features, and of columns `also`."""
-        return self._ask(safdr.what_if, self._what_if, also=also)
 
     def _proof(self, proof: Proof) -> Found:
         selector, rows = self.selector, self.rows

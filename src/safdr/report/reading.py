@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr._estimators.cross_validation import RULES, select_size
-from safdr._estimators.inputs import allowed_subsets, feature_names
 from safdr.display.base import read_features as features_of
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +24,7 @@ class Rows:
     X: Any
     y: Any
     weight: Any = None
-    by: Mapping[str, Any] = field(default_factory=dict)
+    by: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,6 @@ class Features:
     of_column: IntArray
     column_names: list[str]
     selected: list[int]
-    max_features: int
 
     def named(self, columns: Iterable[int]) -> list[str]:
         """Return the names of the features of some columns."""
@@ -61,15 +59,8 @@ def read_features(selector: Any, names: Sequence[Any] | None) -> Features:
     of_column = np.zeros(n, dtype=np.int64)
     for i, members in enumerate(groups):
         of_column[members] = i
-    allowed = allowed_subsets(selector.constraints, n, feature_names(selector))
-    return Features(
-        titles,
-        groups,
-        of_column,
-        columns,
-        list(dict.fromkeys(of_column[selector.subset_].tolist())),
-        max(allowed.sizes(len(titles)), default=0),
-    )
+    selected = list(dict.fromkeys(of_column[selector.subset_].tolist()))
+    return Features(titles, groups, of_column, columns, selected)
 
 
 def read_sizes(selector: Any, features: Features) -> tuple[list[Found], Found]:

@@ -144,11 +144,7 @@ class Report:
                 details["notes"] = [*details.get("notes", ()), f"Terms are columns after {listed}."]
         elif encoder is not None:
             names = encoder.get_feature_names_out()
-        test = (
-            None
-            if X_test is None
-            else Rows(X_test, y_test, sample_weight_test, {} if by is None else by)
-        )
+        test = None if X_test is None else Rows(X_test, y_test, sample_weight_test, by)
         asked = {
             "prove": prove,
             "near_optimal": near_optimal,
@@ -182,15 +178,9 @@ class Report:
         return json.dumps(self._content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_html(self) -> str:
-        """Return the page: one file, without network access."""
-        try:
-            from safdr.report.page import render
-        except ModuleNotFoundError as error:
-            if error.name not in ("jinja2", "matplotlib"):
-                raise
-            raise ImportError(
-                "The page needs jinja2 and matplotlib. Install both: pip install jinja2 matplotlib."
-            ) from error
+        """Return the page, which needs jinja2 and matplotlib: one file, without network access."""
+        from safdr.report.page import render
+
         return render(self._content)
 
     def save(self, path: str | Path, **options: Any) -> None:
@@ -204,14 +194,26 @@ class Report:
         **options
             Options of exports, such as ``points=(20, 600, 50)`` of a scorecard.
         """
+        write_atomically(Path(path), self.render(path, **options))
+
+    def render(self, path: str | Path, **options: Any) -> bytes:
+        """Return what `save` writes.
+
+        Parameters
+        ----------
+        path : str or Path
+            The ending of this name says what.
+
+        **options
+            Options of exports, which JSON and the page ignore.
+        """
         ending = Path(path).suffix.lower()
         if ending in (".json", ".html"):
             made = self.to_json() if ending == ".json" else self.to_html()
-            write_atomically(Path(path), made.encode("utf-8", "backslashreplace"))
-            return
-        from safdr.export.write import write
+            return made.encode("utf-8", "backslashreplace")
+        from safdr.export.write import make
 
-        write(self._content, path, **options)
+        return make(self._content, path, **options)
 
     def _repr_html_(self) -> str:
         return (

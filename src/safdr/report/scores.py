@@ -43,11 +43,6 @@ class Predicted:
     kept: NDArray[np.bool_]
     classes: list[Any]
 
-    @property
-    def has_all_classes(self) -> bool:
-        """Return True if every class occurs; True for numbers that differ."""
-        return len(np.unique(self.y)) >= max(2, len(self.classes))
-
 
 def class_codes(selector: Any, y: Any) -> NDArray[Any]:
     """Return the target as codes of classes, or as numbers."""
@@ -150,21 +145,13 @@ def _all_features(
     last = LogisticRegression(max_iter=300) if is_class else Ridge()
     model = make_pipeline(StandardScaler(with_mean=not issparse(train.X)), last)
     weight = {f"{model.steps[-1][0]}__sample_weight": train.weight}
-    folds = (StratifiedKFold if is_class else KFold)(N_FOLDS, shuffle=True, random_state=0)
     try:
         scorer = get_scorer(scoring)
-        if test is None:
-            scores = cross_val_score(
-                model,
-                train.X,
-                train.y,
-                cv=folds,
-                scoring=scorer,
-                params=weight,
-                error_score="raise",
-            )
-            return float(scores.mean())
-        model.fit(train.X, train.y, **weight)
-        return float(scorer(model, test.X, test.y, sample_weight=test.weight))
+        if test is not None:
+            model.fit(train.X, train.y, **weight)
+            return float(scorer(model, test.X, test.y, sample_weight=test.weight))
+        folds = (StratifiedKFold if is_class else KFold)(N_FOLDS, shuffle=True, random_state=0)
+        how: dict[str, Any] = {"cv": folds, "scoring": scorer, "error_score": "raise"}
+        return float(cross_val_score(model, train.X, train.y, params=weight, **how).mean())
     except ValueError:  # fewer rows than folds, missing values, or a score of the caller
         return None

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from safdr.table import numbers as text_numbers
-from safdr.table.dates import TYPED, kind_of_dates
-from safdr.table.errors import ColumnError, counted, unknown_column
-from safdr.table.types import is_number, is_text, is_usable, replace_missing
+from safdr.table.dates import are_dates
+from safdr.table.errors import ColumnError, unknown_column
+from safdr.table.types import is_text, is_usable, replace_missing
+from safdr.text import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +120,7 @@ def learn_column(
     if values.null_count == len(values):
         return replace(column, why="no values")
     if types.is_temporal(values.type):
-        return replace(column, why=TYPED)
+        return replace(column, why="dates or times")
     if types.is_boolean(values.type):
         column = replace(column, use="boolean")
     elif is_text(values.type):
@@ -146,7 +147,8 @@ def _learn_text(column: Column, values: pa.ChunkedArray, asked: str | None, mark
     if asked == "numbers" and found is None:
         raise ColumnError(f"The column {column.name!r} holds text, no numbers.")
     # Whole numbers that a table holds as text are codes.
-    if found is None or (asked != "numbers" and (_are_codes(found) or not found.is_sure)):
+    are_codes = found is not None and found.example.isdecimal() and not found.other
+    if found is None or (asked != "numbers" and (are_codes or not found.is_sure)):
         return category
     return replace(
         column,
@@ -155,10 +157,6 @@ def _learn_text(column: Column, values: pa.ChunkedArray, asked: str | None, mark
         missing=(*column.missing, *found.other),
         example=found.described(),
     )
-
-
-def _are_codes(found: text_numbers.NumberFormat) -> bool:
-    return found.example.isdecimal() and not found.other
 
 
 _TRUTH = {"true", "false", "True", "False", "TRUE", "FALSE"}
@@ -175,23 +173,19 @@ def _why_unusable(column: Column, values: pa.ChunkedArray, *, kept: bool) -> str
         return "one value only"
     if kept or len(read) < MIN_ROWS or column.use == "boolean":
         return ""
-    if (dates := _kind_of_dates(values)) is not None:
-        return dates
+    if _are_dates(values):
+        return "dates"
     if column.use == "number":
         return _why_identifier(column, read)
     return _why_no_category(column.name, pc.unique(values.drop_null()), len(read))
 
 
-def _kind_of_dates(values: pa.ChunkedArray) -> str | None:
+def _are_dates(values: pa.ChunkedArray) -> bool:
     import pyarrow.compute as pc
-    from pyarrow import types
 
-    if is_number(values.type) and not types.is_integer(values.type):
-        return None
     # Most columns are no dates, which few values show.
-    if kind_of_dates(pc.unique(values.slice(0, 1000).drop_null())) is None:
-        return None
-    return kind_of_dates(pc.unique(values.drop_null()))
+    first = pc.unique(values.slice(0, 1000).drop_null())
+    return are_dates(first) and are_dates(pc.unique(values.drop_null()))
 
 
 def _why_identifier(column: Column, read: pa.ChunkedArray) -> str:
@@ -217,7 +211,7 @@ def _why_no_category(name: str, distinct: Any, n_rows: int) -> str:
         return _identifier(n_values)
     if n_values <= max(MANY_VALUES, NEARLY_UNIQUE * n_rows):
         return ""
-    where = f"{n_values:,} values in {counted(n_rows, 'row')}"
+    where = f"{n_values:,} values in {count(n_rows, 'row')}"
     if pc.all(pc.match_substring_regex(distinct, text_numbers.DIGITS)).as_py():
         return f"codes: {where}"
     return f"an identifier or free text: {where}"

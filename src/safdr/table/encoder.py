@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from safdr.table.columns import Column, asked_uses, few_whole_numbers, learn_columns
-from safdr.table.errors import MissingValuesError, TableError, counted, unknown_column
+from safdr.table.errors import MissingValuesError, TableError, unknown_column
 from safdr.table.missing import MissingReport, count_missing
 from safdr.table.types import decode_table, value_label
+from safdr.text import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -263,7 +264,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         columns : list of dict
-            ``name``, ``used``, ``why``, ``read_as``, ``example``, ``reference``, ``rare``,
+            ``name``, ``used``, ``why``, ``read_as``, ``example``, ``reference``,
             ``n_missing``, ``few_values``; keys that do not apply are absent.
         """
         n_missing = {each.column: each.n_missing for each in self.missing_.columns}
@@ -273,11 +274,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         name = column.name
         if column.use is None:
             return {"name": name, "used": False, "why": column.why}
-        reference, rare = self._categories.get(name, (None, ()))
+        reference = self._references.get(name)
         found = {
             "example": column.example,
             "reference": None if reference is None else value_label(reference),
-            "rare": [value_label(each) for each in rare],
             "n_missing": n_missing,
             "few_values": name in self._few_values,
         }
@@ -286,7 +286,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _learn(self, columns: Sequence[Column], read: dict[str, pa.ChunkedArray]) -> None:
         """Learn the features of all columns."""
-        self._categories: dict[str, tuple[Any, list[Any]]] = {}
+        self._references: dict[str, Any] = {}
         self._features: list[Feature] = []
         self._columns = [self._learn_features(each, read) for each in columns]
         self._few_values = [
@@ -308,10 +308,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             middle = _median(values) if fill else None
             self._features.append(Feature(name, name, equals, middle))
             return column
-        found, reference, rare = _frequent_values(values)
+        found, reference = _frequent_values(values)
         if not found:
             return replace(column, use=None, why="almost always the same, or all values are rare")
-        self._categories[name] = (reference, rare)
+        self._references[name] = reference
         for value in found:
             label = f"{name} = {value_label(value)}"
             self._features.append(Feature(label, name, value, 0.0 if fill else None))
@@ -353,7 +353,7 @@ def _without_missing(columns: Sequence[Column], report: MissingReport) -> Iterat
     n_missing = {each.column: each.n_missing for each in report.columns}
     for each in columns:
         if each.name in n_missing:
-            why = counted(n_missing[each.name], "missing value")
+            why = count(n_missing[each.name], "missing value")
             yield replace(each, use=None, why=why)
         else:
             yield each
@@ -363,18 +363,14 @@ def _median(values: pa.ChunkedArray) -> float:
     return float(np.median(values.drop_null().cast("float64").to_numpy()))
 
 
-def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Any, list[Any]]:
-    """Return values that have a feature, the reference (the most frequent value), rare values."""
+def _frequent_values(values: pa.ChunkedArray) -> tuple[list[Any], Any]:
+    """Return values that have a feature, and the reference, which is the most frequent value."""
     import pyarrow.compute as pc
 
-    counted_values = pc.value_counts(values.drop_null()).to_pylist()
-    pairs = [(each["values"], each["counts"]) for each in counted_values]
-    pairs.sort(key=lambda pair: (-pair[1], pair[0]))
+    counts = pc.value_counts(values.drop_null()).to_pylist()
+    counts.sort(key=lambda each: (-each["counts"], each["values"]))
     least = max(MIN_VALUE_ROWS, MIN_VALUE_SHARE * len(values))
-    reference, rest = pairs[0][0], pairs[1:]
-    kept = {value for value, count in rest[:MAX_VALUES] if count >= least}
-    if isinstance(reference, float):
-        # People look for codes in their own order.
-        rest = sorted(rest)
-    found = [value for value, _ in rest if value in kept]
-    return found, reference, [value for value, _ in rest if value not in kept]
+    reference = counts[0]["values"]
+    kept = [each["values"] for each in counts[1 : MAX_VALUES + 1] if each["counts"] >= least]
+    # People look for codes in their own order.
+    return sorted(kept) if isinstance(reference, float) else kept, reference

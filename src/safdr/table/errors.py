@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from safdr.text import count
+
 if TYPE_CHECKING:
     from safdr.table.missing import MissingReport
 
@@ -15,10 +17,6 @@ MAX_NAMES = 12
 
 class TableError(Exception):
     """The table cannot be used as it is."""
-
-
-class FileError(TableError):
-    """A file does not exist, is damaged, or is not a table."""
 
 
 class ColumnError(TableError):
@@ -37,8 +35,8 @@ class MissingValuesError(TableError, ValueError):
     def __init__(self, report: MissingReport) -> None:
         names = [each.column for each in report.columns]
         super().__init__(
-            f"{counted(report.n_missing, 'value')} missing in {len(names)} of "
-            f"{counted(report.n_columns, 'column')}: {listed(names)}. Use missing='median' to fill "
+            f"{count(report.n_missing, 'value')} missing in {len(names)} of "
+            f"{count(report.n_columns, 'column')}: {listed(names)}. Use missing='median' to fill "
             "in medians (categories: the most frequent value), missing='drop-columns' to drop "
             "these columns, or drop the rows first."
         )
@@ -57,11 +55,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question with the known name that is most like this one, if one is."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.75)
     return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(names: Sequence[str]) -> str:

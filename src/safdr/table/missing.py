@@ -122,5 +122,4 @@ def missing_warnings(report: MissingReport, way: str | None) -> Iterator[dict[st
         "text": f"Whether {names} {'are' if len(report.depending) > 1 else 'is'} missing depends "
         f"on the target. {effect}",
         "advice": "Find out why, or drop these columns (--drop).",
-        "columns": [each.column for each in report.depending],
     }

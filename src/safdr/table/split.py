@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safdr.table.dates import sort_keys
-from safdr.table.errors import ColumnError, TableError, counted
+from safdr.table.errors import ColumnError, TableError
 from safdr.table.types import is_number, value_label
+from safdr.text import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,32 +22,22 @@ Rows = NDArray[np.intp]
 MIN_GROUPS = 10
 
 
-@dataclass(frozen=True)
-class Since:
-    """Rows from a time on."""
+def latest(table: pa.Table, column: str, share: float) -> tuple[NDArray[np.bool_], str]:
+    """Return about this share of the rows, the latest, and the time from which on they are.
 
-    column: str
-    first: float
-    label: str
-
-    def rows(self, table: pa.Table) -> NDArray[np.bool_]:
-        """Return which rows are as late; rows without a time are not."""
-        return sort_keys(self.column, table.column(self.column)) >= self.first
-
-
-def latest(table: pa.Table, column: str, share: float) -> Since:
-    """Return the time from which on about this share of the rows is."""
+    Rows without a time are not among them.
+    """
     values = table.column(column)
     keys = sort_keys(column, values)
     known = np.flatnonzero(~np.isnan(keys))
     times, first, counts = np.unique(keys[known], return_index=True, return_counts=True)
     if len(times) < 2:
         raise ColumnError(
-            f"The column {column!r} has {counted(len(times), 'value')}; the latest rows need two."
+            f"The column {column!r} has {count(len(times), 'value')}; the latest rows need two."
         )
     later = counts[::-1].cumsum()[::-1][1:] / counts.sum()
     cut = 1 + int(np.argmin(np.abs(later - share)))
-    return Since(column, float(times[cut]), value_label(values[int(known[first[cut]])].as_py()))
+    return keys >= times[cut], value_label(values[int(known[first[cut]])].as_py())
 
 
 def split_rows(
@@ -64,12 +54,11 @@ def split_rows(
     if test_size == 0:
         return rows, rows[:0], []
     if time is not None:
-        since = latest(table, time, test_size)
-        late = since.rows(table)
+        late, start = latest(table, time, test_size)
         train, test = rows[~late], rows[late]
-        notes = [f"Held out: the {len(test):,} rows with {time} from {since.label} on."]
+        notes = [f"Held out: the {len(test):,} rows with {time} from {start} on."]
         if groups is not None and (n := len(np.intersect1d(groups[train], groups[test]))):
-            notes.append(f"{counted(n, 'group')} of rows have both training and held-out rows.")
+            notes.append(f"{count(n, 'group')} of rows have both training and held-out rows.")
         return train, test, notes
     train, test = _at_random(rows, target, test_size, groups, seed)
     return np.sort(train), np.sort(test), []
@@ -103,7 +92,7 @@ def row_groups(table: pa.Table, name: str) -> NDArray[np.int64]:
     codes[alone] = len(coded.dictionary) + np.arange(alone.sum())
     if (n := len(np.unique(codes))) < MIN_GROUPS:
         raise ColumnError(
-            f"The column {name!r} has {counted(n, 'group')} of rows; keeping rows together needs "
+            f"The column {name!r} has {count(n, 'group')} of rows; keeping rows together needs "
             f"at least {MIN_GROUPS}."
         )
     return codes
@@ -114,10 +103,7 @@ def row_weights(table: pa.Table, name: str) -> NDArray[np.float64]:
     column = table.column(name)
     if not is_number(column.type):
         raise ColumnError(f"The weight {name!r} must be numbers.")
-    if column.null_count:
-        n_missing = counted(column.null_count, "row")
-        raise ColumnError(f"The weight {name!r} is missing in {n_missing}.")
     weights = np.array(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
-    if (weights < 0).any():
-        raise ColumnError(f"The weight {name!r} is negative in some rows: {weights.min():g}.")
+    if not (weights >= 0).all():
+        raise ColumnError(f"The weight {name!r} is negative or missing in some rows.")
     return weights

@@ -39,7 +39,6 @@ class Target:
     classes: tuple[str, ...]
     # Codes of classes, or numbers.
     values: NDArray[Any]
-    why: str
     # How the column is read, for other rows.
     column: Column
     positive: str | None = None
@@ -74,16 +73,10 @@ class Target:
 
     def check(self, where: str = "training rows") -> None:
         """Refuse too few rows."""
-        if self.task == "regression":
-            if len(self.values) < 2 * MIN_CLASS_ROWS:
-                raise TableError(
-                    f"Only {len(self.values)} {where} have a value of {self.name!r}. At least "
-                    f"{2 * MIN_CLASS_ROWS} are needed."
-                )
-            if np.ptp(self.values) == 0:
-                raise TableError(f"The target {self.name!r} has one value only in the {where}.")
-            return
-        counts = np.bincount(self.values, minlength=len(self.classes))
+        n_rows, least = len(self.values), 2 * MIN_CLASS_ROWS
+        if n_rows < least:
+            raise TableError(f"Only {n_rows} {where} have a value of {self.name!r}; use {least}.")
+        counts = np.bincount(self.values, minlength=len(self.classes)) if self.classes else ()
         for label, count in zip(self.classes, counts, strict=True):
             if count < MIN_CLASS_ROWS:
                 raise TableError(
@@ -93,7 +86,7 @@ class Target:
 
     def describe(self) -> dict[str, Any]:
         """Return the target for the result."""
-        found: dict[str, Any] = {"name": self.name, "why": self.why}
+        found: dict[str, Any] = {"name": self.name}
         if self.task == "classification":
             found["classes"] = list(self.classes)
         return found
@@ -135,7 +128,7 @@ def _decide(
     few = len(labels) <= (MAX_WHOLE_CLASSES if numeric else MAX_CLASSES)
     if task is None and positive is None and numeric and len(labels) > 2 and not (few and whole):
         task = "regression"
-    target = Target(name, task or "classification", (), np.array([]), "numbers", column)
+    target = Target(name, task or "classification", (), np.array([]), column)
     if task == "regression":
         if not numeric:
             raise ColumnError(f"The target {name!r} holds text; --task regression needs numbers.")
@@ -148,22 +141,18 @@ def _decide(
             f"The target {name!r} has more than {most} values ({listed(labels[:5])}, …), "
             "too many for classes. Join rare ones, or predict another column."
         )
-    why = f"{len(labels)} {'whole numbers' if numeric and len(labels) > 2 else 'values'}"
-    return replace(target, classes=tuple(labels), why=why)
+    return replace(target, classes=tuple(labels))
 
 
 def _one_class(target: Target, labels: Sequence[str], positive: str) -> Target:
     """Return two classes: one label, and all others."""
-    wanted = {positive, _as_number(positive)}
-    found = next((label for label in labels if label in wanted), None)
-    if found is None:
+    if positive not in labels:
         raise ColumnError(
             f"The target {target.name!r} has no value {positive!r}. It has {listed(labels)}."
         )
-    rest = [label for label in labels if label != found]
-    other = rest[0] if len(rest) == 1 else f"not {found}"
-    why = f"{found} against {other if len(rest) == 1 else 'the rest'}"
-    return replace(target, classes=(other, found), why=why, positive=found)
+    rest = [label for label in labels if label != positive]
+    other = rest[0] if len(rest) == 1 else f"not {positive}"
+    return replace(target, classes=(other, positive), positive=positive)
 
 
 def _labels(values: Any) -> tuple[list[str], NDArray[np.int64]]:
@@ -174,10 +163,3 @@ def _labels(values: Any) -> tuple[list[str], NDArray[np.int64]]:
     coded = coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded
     codes = np.array(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
     return [value_label(each) for each in coded.dictionary.drop_null().to_pylist()], codes
-
-
-def _as_number(text: str) -> str | None:
-    try:
-        return value_label(float(text))
-    except ValueError:
-        return None

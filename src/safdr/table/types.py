@@ -40,11 +40,8 @@ def decode_table(table: pa.Table) -> pa.Table:
 
 def _decode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     wanted = _plain_type(column.type)
-    if pa.types.is_run_end_encoded(column.type):
-        column = pc.run_end_decode(column)
     column = column if column.type == wanted else column.cast(wanted)
     return finite(column) if pa.types.is_floating(wanted) else column
 
@@ -54,9 +51,8 @@ def _plain_type(kind: Any) -> Any:
     from pyarrow import types
 
     if isinstance(kind, pa.BaseExtensionType):
-        is_bool = kind.extension_name == "arrow.bool8"
-        return pa.bool_() if is_bool else _plain_type(kind.storage_type)
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _plain_type(kind.storage_type)
+    if types.is_dictionary(kind):
         return _plain_type(kind.value_type)
     if types.is_float16(kind) or types.is_decimal(kind):
         return pa.float64()
