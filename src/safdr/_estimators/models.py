@@ -237,7 +237,7 @@ def _likelihood_slope(
         return float(weight @ losses), np.array([(weight * slopes) @ decision, weight @ slopes])
 
     limits = [(0.0, 1.0), (None, None)]
-    return float(minimize(loss, (1.0, origin), jac=True, method="L-BFGS-B", bounds=limits).x[0])
+    return float(minimize(loss, (0.0, origin), jac=True, method="L-BFGS-B", bounds=limits).x[0])
 
 
 def _by_class(decision: FloatArray) -> FloatArray:

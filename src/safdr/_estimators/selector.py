@@ -262,9 +262,10 @@ class AnnealingRegressorSelector(_FixedSizeSelector, RegressorSelectorBase):
     criterion : {"auto", "r2"} or callable, default="auto"
         Criterion that the annealing maximises: R², or a callable as in `AnnealingSelector`. With
         "auto", predictions are clipped to the range of the training targets, and
-        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts,
-        features are exchanged while that lowers the penalised loss, and the model clips values as
-        in `AnnealingSelector`.
+        `AnnealingRegressorSelectorCV` fits a calibration slope. For counts and amounts, R² is on
+        the scale of the logarithm, near means halfway between the target and its mean. Features are
+        then exchanged while that lowers the penalised loss, and the model clips values as in
+        `AnnealingSelector`.
 
     estimator : regressor, default=None
         Model that is fitted to the selected features, and selects among the candidates by its

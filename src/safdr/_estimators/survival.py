@@ -13,8 +13,6 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.validation import _check_sample_weight
 
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import Batches
-from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.family import COX, risk_sets
 from safdr._estimators.counts import LikelihoodProblem
 from safdr._estimators.data import RegressionProblem
@@ -94,26 +92,14 @@ class SurvivalProblem(LikelihoodProblem):
         return self.strata.astype(np.int64)
 
     @cached_property
-    def null(self) -> RegressionProblem:
-        """The second-order approximation of the loss near the model without features."""
+    def first_step(self) -> RegressionProblem:
+        """Least squares near the model without features: its score statistic is the criterion."""
         row_weight = np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
         share = row_weight / row_weight.sum()
         _, slope, hazard = COX.derivatives(np.zeros(len(share)), self.target, share)
         hazard = np.maximum(hazard / (share @ hazard), LEAST_HAZARD)
         fields = {"X": self.X, "allowed": self.allowed, "cost": self.cost}
         return RegressionProblem(y=-slope / hazard, row_weight=hazard * row_weight, **fields)
-
-    def criterion(self, ridge: Ridge) -> Criterion:
-        """Return the score statistic of all columns, with its matrix A."""
-        return self.null.criterion(ridge)
-
-    def column_criterion(self, ridge: Ridge) -> Criterion:
-        """Return the criterion for a screen."""
-        return self.null.column_criterion(ridge)
-
-    def batches(self, criterion: Criterion) -> Batches:
-        """Return where criteria of random batches of the rows come from."""
-        return self.null.batches(criterion)
 
     @property
     def default_scoring(self) -> Any:

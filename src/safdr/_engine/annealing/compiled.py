@@ -27,8 +27,8 @@ MAX_WORK = 2e7
 # 1e-4 of it, on 25 problems of 30 to 500 features.
 MAX_STARTS = 8
 
-# Largest variance inflation of a matrix that is inverted: nine of sixteen digits remain.
-MAX_INFLATION = 1e7
+# Largest variance inflation of a matrix that is inverted: eleven of sixteen digits remain.
+MAX_INFLATION = 1e5
 
 
 class CompiledChains:

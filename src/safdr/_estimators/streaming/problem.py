@@ -189,5 +189,13 @@ class StreamedLogLinear(StreamedProblem, LogLinearProblem):
         return np.asarray(weight * self.rows_of_weight)
 
     def criterion(self, ridge: Ridge) -> Criterion:
+        """Return R² of the target itself, whose moments are known."""
         how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_of_weight}
         return make_criterion(self.moments(self.unit_codes), ridge, **how)
+
+    column_criterion = criterion
+
+    def batches(self, criterion: Criterion) -> Batches:
+        """Return where criteria of random batches of the buckets come from."""
+        counts = self.rows.moments.counts[self.buckets].sum(axis=0)
+        return Batches(self.unit_codes, counts, criterion, self.moments)
