@@ -57,7 +57,7 @@ class Search:
         seed: int,
         constraints: AllowedSubsets,
         fitter: Fitter | None = None,
-        noise: Batches | None = None,
+        noise: Any = None,  # batches, or rows on a device
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
         descends: bool = False,
@@ -222,7 +222,6 @@ class Search:
     # ---- Candidates -----------------------------------------------------------------------------
 
     def _candidates_of(self, size: int, chains: Chains) -> IntArray:
-        """Return the subsets that compete by the losses of their models."""
         # The last batches determine the final replicas. So the best local optimum on all rows joins
         # them; or all subsets, if they are at most as many as replicas.
         allowed = self._constraints_for(size)

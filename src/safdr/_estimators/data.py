@@ -27,6 +27,7 @@ from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.moments import Moments, moments_of
 from safdr._engine.rows import RowSubset, take_columns, take_rows
 from safdr._engine.screen import Duplicates, find_duplicates
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.folds import Fold, row_folds
 from safdr._estimators.models import LinearModel, LogisticModel
 from safdr._memory import check_products
@@ -115,7 +116,6 @@ class Problem:
 
     @property
     def sample_weight(self) -> FloatArray | None:
-        """Weights of rows and classes, multiplied."""
         return self.row_weight
 
     @cached_property
@@ -180,17 +180,14 @@ class Problem:
 
     @property
     def unit_codes(self) -> IntArray:
-        """Class of each unit."""
         return np.zeros(self.n_units, dtype=np.int64)
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; one for a regression."""
         return 1
 
     @property
     def output_matrix(self) -> FloatArray | None:
-        """Outputs of a regression, one a column."""
         return None
 
     @cached_property
@@ -203,11 +200,13 @@ class Problem:
     def fitter(self, C: float, criterion: Any = None) -> Fitter:
         """Return what fits linear models; without a criterion, it reads the columns it needs."""
         if criterion is None or self.is_wide:
-            return ColumnsFitter(lambda columns: self.columns(columns)._own_fitter(C))
-        return self._fitter(C, criterion)
 
-    def _own_fitter(self, C: float) -> Fitter:
-        return self._fitter(C, self.criterion(1e-6))
+            def of_columns(columns: IntArray) -> Fitter:
+                part = self.columns(columns)
+                return part.fitter(C, part.criterion(SMALLEST_AUTO))
+
+            return ColumnsFitter(of_columns)
+        return self._fitter(C, criterion)
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         raise NotImplementedError

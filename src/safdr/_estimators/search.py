@@ -35,7 +35,7 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
     recipe = Recipe.make(selector, problem, seed, n_jobs)
     device = None if selector.annealing is None else selector.annealing.device
     if device is not None or hasattr(problem.X, "tensor"):
-        return _on_device(recipe, device)
+        return device_search(recipe, device)
     if not recipe.screens:
         return recipe.search_all()
     return ScreenedSearch(recipe.columns, recipe.usable, recipe.search_in, problem.allowed, seed)
@@ -211,7 +211,7 @@ class Recipe:
             return default
         return Search(criterion, fitter=fitter, default=default, **how)
 
-    def fitter(self, problem: Problem, criterion: Any) -> Fitter | None:
+    def fitter(self, problem: Problem, criterion: Any = None) -> Fitter | None:
         """Return what chooses among the candidates; None if a custom criterion does."""
         if self.estimator is not None:
             return ModelFitter(self.estimator, problem, self.seed)
@@ -246,16 +246,6 @@ def ridge_of(selector: Any, problem: Problem) -> float:
     return float(shrinkage / (1.0 - shrinkage))
 
 
-def function_of(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> Evaluate | None:
-    """Return the custom criterion of column indices; None for a built-in one."""
-    return Recipe.make(selector, problem, seed, n_jobs).evaluate(problem)
-
-
-def fitter_of(selector: Any, problem: Problem, criterion: Any, seed: int) -> Fitter | None:
-    """Return what chooses among candidates; None if a custom criterion does."""
-    return Recipe.make(selector, problem, seed).fitter(problem, criterion)
-
-
 def _wanted_ridge(shrinkage: Any) -> Ridge:
     """Return the ridge r of a shrinkage s = r / (1 + r)."""
     if shrinkage is None:
@@ -278,20 +268,6 @@ def _check_signs(selector: Any, problem: Any) -> None:
         raise ParameterError(
             "signs", "need two classes or one output, and the built-in criterion and model."
         )
-
-
-def _on_device(recipe: Recipe, device: Any) -> Search:
-    """Return the search on a device of torch."""
-    problem = recipe.problem
-    if device is None:
-        raise ParameterError("device", f"must be that of X, {str(problem.X.tensor.device)!r}.")
-    if recipe.function is not None:
-        raise ParameterError("device", "needs a built-in criterion.")
-    if problem.is_regression and problem.family is not None:
-        raise ParameterError("device", "must be None for counts, amounts and survival times.")
-    fitter = None if recipe.estimator is None else recipe.fitter(problem, None)
-    how: dict[str, Any] = {"settings": recipe.settings, "seed": recipe.seed}
-    return device_search(problem, device, recipe.wanted_ridge, recipe.C, fitter, **how)
 
 
 # ---- The model on a subset -------------------------------------------------------------------
