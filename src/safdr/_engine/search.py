@@ -74,7 +74,8 @@ class Search:
         self.function = function
         # Whether exchanges lower the loss of the best candidate.
         self.descends = descends
-        # Further candidates: forward selection, and the best subset of the default model.
+        # Further candidates: forward selection, and the best subset of the default model, whose
+        # search chooses among the same replicas.
         self.forward = forward
         self.default = default
         # Batches of one share of the rows, which most sizes use.
@@ -90,12 +91,17 @@ class Search:
         return other
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        chains, trace = self.anneal(size, n_threads)
+        chains, trace = self._anneal(size, n_threads)
+        return self._choose(size, chains, trace, n_threads)
+
+    def _choose(self, size: int, chains: Chains, trace: Trace, n_threads: int) -> AnnealingResult:
+        """Fit models to the candidates, exchange their features, and return all of them."""
         subsets = self._candidates_of(size, chains)
         if self.forward is not None:
             subsets = stacked(subsets, self.forward(size))
         if self.default is not None:
-            subsets = stacked(subsets, self.default.run(size).subset[None])
+            found = self.default._choose(size, chains, trace, n_threads)
+            subsets = stacked(subsets, found.subset[None])
         values = self._values(subsets)
         fits = self._fits(subsets, values, n_threads)
         factor = self._cost_factor(subsets, values, fits, trace)
@@ -132,7 +138,7 @@ class Search:
             return np.nan
         return float(self.criterion.ridge / (1.0 + self.criterion.ridge))
 
-    def anneal(self, size: int, n_threads: int = 1) -> tuple[Chains, Trace]:
+    def _anneal(self, size: int, n_threads: int) -> tuple[Chains, Trace]:
         """Return the replicas at the end of annealing, and the trace."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (

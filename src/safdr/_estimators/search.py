@@ -204,7 +204,7 @@ class Recipe:
         how["noise"] = problem.batches(criterion)
         if not self.descends:
             return Search(criterion, fitter=fitter, **how)
-        linear = problem.fitter(self.C, criterion)
+        linear = fitter if self.estimator is None else problem.fitter(self.C, criterion)
         forward = self._forward(problem, linear, criterion, columns)
         default = Search(criterion, fitter=linear, descends=True, forward=forward, **how)
         if self.estimator is None:
