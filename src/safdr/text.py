@@ -22,7 +22,10 @@ JOINERS = "\u200c\u200d"
 # A gap between value and bound that says nothing.
 USELESS_GAP = 1.0
 
-SCORES = {"roc_auc": "AUC", "roc_auc_ovr": "mean AUC", "r2": "R²"}
+SCORES = {
+    **{"roc_auc": "AUC", "roc_auc_ovr": "mean AUC", "r2": "R²"},
+    **dict.fromkeys(("explained_poisson_deviance", "explained_gamma_deviance"), "D²"),
+}
 LOSSES = {"cross_entropy": " and log-loss"}
 CRITERIA = {"fisher": "Fisher ratio", "r2": "R²", "score": "score statistic"}
 EFFECTS = {
