@@ -50,7 +50,7 @@ class LossDescent:
         total = fits.losses + added(subsets, fits)
         known = {row.tobytes() for row in subsets}
         for _ in range(MAX_ROUNDS):
-            order = np.argsort(total, kind="stable")
+            order = np.lexsort((fits.losses, total))
             starts = np.vstack([subsets[order[:N_STARTS]], starts])
             rows = dict.fromkeys(map(bytes, self._optima(starts, fits.take(order[:1]))))
             new = [np.frombuffer(row, dtype=np.int64) for row in rows if row not in known]
@@ -63,7 +63,7 @@ class LossDescent:
             least = float(total[order[0]])
             total = np.append(total, found.losses + added(np.array(new), found))
             subsets, fits = np.vstack([subsets, new]), joined([fits, found])
-            if not total.min() < least - LEAST_GAIN * abs(least):
+            if np.isfinite(least) and not total.min() < least - LEAST_GAIN * abs(least):
                 break
             starts = starts[:0]
         return subsets, fits

@@ -110,10 +110,7 @@ class Search:
             subsets = stacked(subsets, self.default.run(size).subset[None])
         values = self._values(subsets)
         fits = self._fits(subsets, values, n_threads)
-        wrong = np.zeros(len(values), dtype=bool)
-        if self.constraints.signs is not None:
-            subsets, values, fits, wrong = self._check_signs(size, subsets, values, fits, n_threads)
-        factor = self._cost_factor(subsets, values, fits.losses, wrong, annealed.trace)
+        factor = self._cost_factor(subsets, values, fits, annealed.trace)
         if self.descends:
             allowed = self._constraints_for(size)
             cost = None if self.cost is None else factor * self.cost
@@ -121,6 +118,8 @@ class Search:
             ends, added = annealed.chains.subsets, partial(self._added, factor)
             subsets, fits = descent.run(ends, subsets, fits, added)
             values = np.concatenate([values, self._values(subsets[len(values) :])])
+        if self.constraints.signs is not None:
+            subsets, values, fits = self._check_signs(size, subsets, values, fits, n_threads)
         cost_terms = self._added(factor, subsets, fits)
         return AnnealingResult(
             subsets=subsets,
@@ -283,7 +282,7 @@ class Search:
 
     def _check_signs(
         self, size: int, subsets: IntArray, values: FloatArray, fits: Fits, n_threads: int
-    ) -> tuple[IntArray, FloatArray, Fits, NDArray[np.bool_]]:
+    ) -> tuple[IntArray, FloatArray, Fits]:
         """Return the candidates, or all of few subsets if every candidate has a wrong sign."""
         allowed, signs = self._constraints_for(size), self.constraints.signs
         assert signs is not None
@@ -296,23 +295,18 @@ class Search:
             wrong = wrong_signs(subsets, fits.coefficients, signs)
         if wrong.any(axis=1).all():
             raise no_subset(size, np.unique(subsets[wrong]), self.constraints)
-        return subsets, values, fits, np.asarray(wrong.any(axis=1))
+        return subsets, values, fits
 
     def _cost_factor(
-        self,
-        subsets: IntArray,
-        values: FloatArray,
-        losses: FloatArray,
-        wrong: NDArray[np.bool_],
-        trace: Trace,
+        self, subsets: IntArray, values: FloatArray, fits: Fits, trace: Trace
     ) -> float:
         """Return the factor that turns a cost in units of the criterion into units of the loss."""
         # It is the best model's gain of loss over its gain of criterion, each against no features
         # (for a custom criterion: against the mean at the start).
         if self.cost is None or self.fitter is None:
             return 0.0
-        best = int(np.argmin(np.where(wrong, np.inf, losses)))
-        gained = max(0.0, self.fitter.baseline() - float(losses[best]))
+        best = int(np.argmin(fits.losses + self._added(0.0, subsets, fits)))
+        gained = max(0.0, self.fitter.baseline() - float(fits.losses[best]))
         origin = 0.0 if self.function is None else float(trace.mean[0])
         value = float(values[best] + np.append(self.cost, 0.0)[subsets[best]].sum()) - origin
         return gained / max(value, float(trace.std[0]), np.finfo(float).tiny)

@@ -87,7 +87,7 @@ def stability(
     >>> selector = AnnealingSelector(3, random_state=0).fit(X, y)
     >>> result = stability(selector, X, y, n_resamples=30, random_state=0)
     >>> round(result.index, 2)
-    0.7
+    0.74
     """
     values = {"n_resamples": n_resamples, "choose_size": choose_size, "random_state": random_state}
     validate_parameter_constraints(LIMITS, values, caller_name="stability")

@@ -96,8 +96,8 @@ duplicates_, n_features_in_, feature_names_in_
     >>> selector = AnnealingSurvivalSelector(2, random_state=0).fit(X, y)
     >>> selector.subset_.tolist()
     [3, 7]
-    >>> selector.predict_survival_function(X[:1])[0](1.0) > 0.5
-    True
+    >>> round(float(selector.predict_survival_function(X[:1])[0](1.0)), 2)
+    0.11
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {**SIZE, **SURVIVAL_PARAMETERS}

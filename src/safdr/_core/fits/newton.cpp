@@ -122,14 +122,14 @@ NewtonResult Newton::run(double null_loss, double incumbent) {
       own_ = false;
     }
   }
-  result.of_penalty = 0.5 * options_.penalty * squared_slopes();
+  result.of_penalty = 0.5 * options_.penalty * squared_slopes(theta_.data());
   return result;
 }
 
 // Loss at theta, with eta predicted before where it is new; derivatives of the family, and the gradient.
 double Newton::evaluate(const double* theta, double* eta, double* gradient, bool at_new_eta) {
   const std::int64_t at_once = family_.by_rows ? kBlocksAtOnce : columns_.n_blocks;
-  double loss = 0.0, squares = 0.0;
+  double loss = 0.0;
   gather_.clear();
   for (std::int64_t b = 0; b < columns_.n_blocks; b += at_once) {
     const std::int64_t last = std::min(columns_.n_blocks, b + at_once);
@@ -137,24 +137,23 @@ double Newton::evaluate(const double* theta, double* eta, double* gradient, bool
     loss += family_.derivatives(eta, b * kBlock, last * kBlock);
     gather_.add(columns_, family_.slope.data(), m_, b, last);
   }
-  gather_.write(gradient);
-  for (std::int64_t c = 0; c < m_; ++c) {
-    const std::int64_t first = c * columns_.stride, intercept = first + columns_.q - 1;
-    for (std::int64_t j = first; j < intercept; ++j) {
-      gradient[j] += options_.penalty * theta[j];
-      squares += theta[j] * theta[j];
-    }
-    std::fill(gradient + intercept + 1, gradient + first + columns_.stride, 0.0);
-  }
-  return loss + 0.5 * options_.penalty * squares;
+  write_penalised(theta, gradient);
+  return loss + 0.5 * options_.penalty * squared_slopes(theta);
 }
 
-double Newton::squared_slopes() const {
-  double sum = 0.0;
+// The gathered sums, and the penalty times the slopes of theta.
+void Newton::write_penalised(const double* theta, double* out) {
+  gather_.write(out);
   for (std::int64_t c = 0; c < m_; ++c) {
-    const double* theta = theta_.data() + c * columns_.stride;
-    sum += dot(theta, theta, columns_.q - 1);
+    const std::int64_t first = c * columns_.stride, intercept = first + columns_.q - 1;
+    add_to(out + first, options_.penalty, theta + first, columns_.q - 1);
+    std::fill(out + intercept + 1, out + first + columns_.stride, 0.0);
   }
+}
+
+double Newton::squared_slopes(const double* theta) const {
+  double sum = 0.0;
+  for (std::int64_t c = 0; c < m_; ++c, theta += columns_.stride) sum += dot(theta, theta, columns_.q - 1);
   return sum;
 }
 
@@ -189,12 +188,7 @@ void Newton::multiply(const double* direction, bool intercepts_alone) {
     family_.bend(u_.data(), bent_.data(), b * kBlock, last * kBlock);
     gather_.add(columns_, bent_.data(), m_, b, last);
   }
-  gather_.write(product_.data());
-  for (std::int64_t c = 0; c < m_; ++c) {
-    const std::int64_t first = c * columns_.stride, intercept = first + columns_.q - 1;
-    add_to(product_.data() + first, options_.penalty, direction + first, columns_.q - 1);
-    std::fill(product_.data() + intercept + 1, product_.data() + first + columns_.stride, 0.0);
-  }
+  write_penalised(direction, product_.data());
 }
 
 // The step, what it lowers eta by, and the residual; returns the bound, or infinity where it would end no fit.
@@ -246,14 +240,7 @@ bool Newton::settles(const NewtonResult& result, double left) const {
   return left <= enough_ || result.loss - (kMargin + 1.0) * left > incumbent_;
 }
 
-double Newton::slack() {
-  double squares = 0.0;
-  for (std::int64_t c = 0; c < m_; ++c) {
-    const double* rest = residual_.data() + c * columns_.stride;
-    squares += dot(rest, rest, columns_.q - 1);
-  }
-  return squares / (2.0 * options_.penalty);
-}
+double Newton::slack() const { return squared_slopes(residual_.data()) / (2.0 * options_.penalty); }
 
 // Solves the equations of the intercepts, which no penalty may leave a residual.
 void Newton::solve_intercepts() {

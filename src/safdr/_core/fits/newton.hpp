@@ -67,13 +67,14 @@ class Newton {
   double solve(NewtonResult& result);
   double decrement();
   bool settles(const NewtonResult& result, double left) const;
-  double slack();
+  double slack() const;
   void solve_intercepts();
   bool move(NewtonResult& result, AlignedBuffer<double>& theta, double promised, bool at_new_eta);
   bool follow(NewtonResult& result);
   bool follow_roughly(NewtonResult& result, double promised);
   void settle(NewtonResult& result);
-  double squared_slopes() const;
+  void write_penalised(const double* theta, double* out);
+  double squared_slopes(const double* theta) const;
 
   SubsetColumns columns_;
   Family& family_;

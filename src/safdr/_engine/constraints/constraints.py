@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -13,10 +14,13 @@ from numpy.typing import NDArray
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import checks
-from safdr._engine.constraints.draws import every_set, largest_set, random_set
+from safdr._engine.constraints.draws import largest_set, random_set
 from safdr.errors import Columns, ParameterError
 
 BoolArray = NDArray[np.bool_]
+
+# Sets of groups that are looked at for each allowed one, before there are too many to list.
+SETS_PER_ALLOWED = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +97,13 @@ class AllowedSubsets:
 
     @cached_property
     def lengths(self) -> IntArray:
+        if self.swaps_alone:
+            return np.ones(self.n_groups, dtype=np.int64)
         return np.array([len(group) for group in self.groups])
 
     @cached_property
     def columns(self) -> IntArray:
-        return np.concatenate(self.groups)
+        return np.arange(self.n_features) if self.swaps_alone else np.concatenate(self.groups)
 
     @cached_property
     def group_of(self) -> IntArray:
@@ -264,14 +270,14 @@ class AllowedSubsets:
 
     def every(self, size: int, at_most: int) -> BoolArray | None:
         """Return all selections of a size; None if they are too many."""
-        count = size - self.smallest
-        if self.conflicts is None and comb(len(self.free), count) > at_most:
+        count, n_free = size - self.smallest, len(self.free)
+        n_sets = comb(n_free, count)
+        if n_sets > at_most * (1 if self.conflicts is None else SETS_PER_ALLOWED):
             return None
-        sets = every_set(len(self.free), self._free_conflicts, count, at_most)
-        if sets is None:
-            return None
-        selections = np.zeros((len(sets), self.n_groups), dtype=bool)
+        sets = list(combinations(range(n_free), count))
+        chosen = np.array(sets, dtype=np.int64).reshape(n_sets, count)
+        selections = np.zeros((n_sets, self.n_groups), dtype=bool)
         selections[:, self.include] = True
-        chosen = np.array(sets, dtype=np.int64).reshape(len(sets), count)
         np.put_along_axis(selections, self.free[chosen], True, axis=1)
-        return selections
+        allowed = selections[self.allows_each(selections)]
+        return allowed if len(allowed) <= at_most else None

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
-from safdr._engine.arrays import FloatArray, IntArray
+from safdr._engine.arrays import FloatArray
 
 # Rows of a block. Of 1000 columns it keeps 0.56 of the matrix, and products take no longer than
 # those of whole matrices (64 and 256 rows: a tenth more).
@@ -31,15 +28,6 @@ class Triangle:
         firsts = range(0, n_columns, BLOCK_ROWS)
         self._rows = [(first, min(first + BLOCK_ROWS, n_columns)) for first in firsts]
         self.size = sum((last - first) * (n_columns - first) for first, last in self._rows)
-
-    @cached_property
-    def diagonal(self) -> IntArray:
-        of_rows = [
-            np.arange(last - first) * (self.n_columns - first + 1) for first, last in self._rows
-        ]
-        sizes = [(last - first) * (self.n_columns - first) for first, last in self._rows]
-        starts = np.cumsum([0, *sizes[:-1]])
-        return np.concatenate([start + each for start, each in zip(starts, of_rows, strict=True)])
 
     def block_rows(self, flat: FloatArray) -> Iterator[BlockRow]:
         """Yield views into the values of a matrix."""

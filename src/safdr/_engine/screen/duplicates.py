@@ -46,41 +46,16 @@ def find_duplicates(
     rows = CentredRows(X, np.zeros(X.shape[0], dtype=np.int64), 1, sample_weight)
     points, live = _project(rows)
     n_features = X.shape[1]
+    if constraints is None:
+        constraints = AllowedSubsets.without_limits(n_features)
     redundant = np.zeros(n_features, dtype=bool)
     rank, is_forced = _ranks(n_features, constraints, cost)
     pairs: list[tuple[int, int]] = []
     for kept, others in _candidates(points, live, rank, redundant):
         others = others[~redundant[others] & ~is_forced[others] & (rank[others] > rank[kept])]
         others, signs = _equal(rows, kept, others)
-        if constraints is not None and len(others):
+        if len(others):
             others = others[_replaceable(kept, others, signs, constraints)]
-        redundant[others] = True
-        pairs += [(kept, int(other)) for other in others]
-    return Duplicates(sorted(pairs, key=lambda pair: pair[1]), redundant)
-
-
-def duplicates_in(
-    covariance: FloatArray,
-    *,
-    constraints: AllowedSubsets | None = None,
-    cost: FloatArray | None = None,
-) -> Duplicates:
-    """Find duplicates from the total covariance of the features."""
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    live = np.flatnonzero(deviation > 0)
-    correlation = covariance[np.ix_(live, live)] / np.outer(deviation[live], deviation[live])
-    redundant = np.zeros(len(deviation), dtype=bool)
-    rank, is_forced = _ranks(len(deviation), constraints, cost)
-    pairs: list[tuple[int, int]] = []
-    for i in np.argsort(rank[live]):
-        kept, signs = int(live[i]), np.sign(correlation[i])
-        equal = np.abs(correlation[i]) > 1.0 - MAX_DIFFERENCE
-        equal &= ~redundant[live] & ~is_forced[live] & (rank[live] > rank[kept])
-        others = live[equal]
-        if redundant[kept] or not len(others):
-            continue
-        if constraints is not None:
-            others = others[_replaceable(kept, others, signs[equal], constraints)]
         redundant[others] = True
         pairs += [(kept, int(other)) for other in others]
     return Duplicates(sorted(pairs, key=lambda pair: pair[1]), redundant)
@@ -102,14 +77,12 @@ def _project(rows: CentredRows) -> tuple[FloatArray, IntArray]:
 
 
 def _ranks(
-    n_features: int, constraints: AllowedSubsets | None, cost: FloatArray | None
+    n_features: int, constraints: AllowedSubsets, cost: FloatArray | None
 ) -> tuple[IntArray, BoolArray]:
     """Return the rank of each feature (the lowest is kept), and a mask of the forced ones."""
     price = np.zeros(n_features) if cost is None else cost
-    forced, excluded = np.zeros((2, n_features), dtype=bool)
-    if constraints is not None:
-        forced = np.isin(constraints.group_of, constraints.include)
-        excluded = np.isin(constraints.group_of, constraints.exclude)
+    forced = np.isin(constraints.group_of, constraints.include)
+    excluded = np.isin(constraints.group_of, constraints.exclude)
     rank = np.empty(n_features, dtype=np.int64)
     rank[np.lexsort((price, excluded, ~forced))] = np.arange(n_features)
     return rank, forced

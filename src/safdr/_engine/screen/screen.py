@@ -61,27 +61,23 @@ class Screen:
         width: Width = "auto",
         is_regression: bool = False,
     ) -> None:
-        n_features = len(criterion.D)
-        # Without constraints, each feature is a group.
+        if constraints is None:
+            constraints = AllowedSubsets.without_limits(len(criterion.D))
         self._constraints = constraints
         self._n_rows = n_rows
         self._width = width
         self._is_regression = is_regression
         skipped = criterion.scale == 0
         skipped[np.asarray(redundant, dtype=np.int64)] = True
-        is_free = np.ones(n_features, dtype=bool)
-        forced, signs = np.empty(0, dtype=np.int64), None
-        usable = ~skipped
-        if constraints is not None:
-            is_free = np.zeros(constraints.n_groups, dtype=bool)
-            is_free[constraints.free] = True
-            usable &= is_free[constraints.group_of]
-            forced, signs = self._columns_of(constraints.include), constraints.signs
-        is_useful = np.zeros(len(is_free), dtype=bool)
-        is_useful[self._groups_of(np.flatnonzero(usable))] = True
-        self._useful, self._spare = np.flatnonzero(is_useful), np.flatnonzero(is_free & ~is_useful)
+        is_free = np.isin(np.arange(constraints.n_groups), constraints.free)
+        usable = ~skipped & is_free[constraints.group_of]
+        self._useful = np.unique(constraints.group_of[usable])
+        self._spare = np.setdiff1d(constraints.free, self._useful)
+        forced = self._columns_of(constraints.include)
         forced = forced[criterion.scale[forced] != 0]
-        self._problem = Problem(criterion, usable, forced=forced, signs=signs, ridge=ridge)
+        self._problem = Problem(
+            criterion, usable, forced=forced, signs=constraints.signs, ridge=ridge
+        )
         self._restart()
 
     def _restart(self) -> None:
@@ -120,19 +116,15 @@ class Screen:
             if size not in self._columns:
                 n_groups = self._n_for_width(self.width(size))
                 groups = self._first(self._n_for_subset(size, n_groups))
-                if self._constraints is not None:
-                    groups = np.concatenate([self._constraints.include, groups])
-                self._columns[size] = np.sort(self._columns_of(groups))
+                groups = np.concatenate([self._constraints.include, groups])
+                self._columns[size] = self._columns_of(groups)
             return self._columns[size]
 
     # ---- How many groups ------------------------------------------------------------------------
 
     def _n_for_width(self, width: float) -> int:
         """Return how many groups fill a width; at most all useful ones."""
-        constraints = self._constraints
-        places, conflicts = 0, None
-        if constraints is not None:
-            places, conflicts = constraints.smallest, constraints.conflicts
+        places, conflicts = self._constraints.smallest, self._constraints.conflicts
         if places + len(self._useful) <= width:
             return len(self._useful)
         if conflicts is None:
@@ -163,8 +155,8 @@ class Screen:
 
     def _has_subset(self, size: int, n_groups: int) -> bool:
         constraints = self._constraints
-        if constraints is None:
-            return n_groups >= size
+        if constraints.conflicts is None:
+            return constraints.smallest + n_groups >= size
         groups = np.concatenate([constraints.include, self._first(n_groups)])
         if not len(groups):
             return False
@@ -184,7 +176,7 @@ class Screen:
         """Yield useful groups by first entry, then by the correlation of their best feature."""
         yielded: set[int] = set()
         for feature in self._walk_features():
-            group = int(self._groups_of(feature))
+            group = int(self._constraints.group_of[feature])
             if group not in yielded:
                 yielded.add(group)
                 yield group
@@ -200,11 +192,5 @@ class Screen:
         sizes = np.linalg.norm(problem.start[1][rest], axis=1)
         yield from rest[np.argsort(-sizes, kind="stable")].tolist()
 
-    def _groups_of(self, features: Any) -> Any:
-        return features if self._constraints is None else self._constraints.group_of[features]
-
     def _columns_of(self, groups: IntArray) -> IntArray:
-        constraints = self._constraints
-        if constraints is None or constraints.swaps_alone or not len(groups):
-            return np.asarray(groups, dtype=np.int64)
-        return np.concatenate([constraints.groups[group] for group in groups])
+        return np.flatnonzero(np.isin(self._constraints.group_of, groups))
