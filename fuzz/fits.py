@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from safdr._engine.criterion import make_criterion
-from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
+from safdr._engine.fits.columns import Standardiser
+from safdr._engine.fits.family import LOGISTIC, SOFTMAX
+from safdr._engine.fits.fitter import LinearFitter
 from safdr._engine.moments import moments_of
 
 # What a loss may be above its optimum, as a share of the loss without features.
@@ -23,8 +25,9 @@ def check(rng: np.random.Generator) -> None:
     penalty = 1.0 / float(10.0 ** rng.uniform(-2, 4) * weight.sum())
     n_classes = int(codes.max()) + 1
     criterion = make_criterion(moments_of(X, codes, n_classes, weight), 1e-6)
-    kind = LogisticFitter if n_classes == 2 else MultinomialFitter
-    fitter = kind(X, codes, weight, criterion, penalty)
+    family = LOGISTIC if n_classes == 2 else SOFTMAX
+    rows = Standardiser(X, criterion.marginals)
+    fitter = LinearFitter(family, rows, codes.astype(float), weight, penalty)
     size, n_subsets = int(rng.integers(1, 6)), int(rng.integers(2, 25))
     subsets = np.array([np.sort(rng.permutation(X.shape[1])[:size]) for _ in range(n_subsets)])
     every, null = fitter.fit(subsets), fitter.baseline()

@@ -303,7 +303,7 @@ def anneal(chains, seed=0, **settings):
 
 def anneal_population(chains, seed=0, target_ess=0.9, **settings):
     """Anneal a population and return the trace."""
-    settings = _population.PopulationSettings(overlap=target_ess, **settings)
+    settings = _population.PopulationSettings(target_ess=target_ess, **settings)
     return settings.run(chains, np.random.default_rng(seed))
 
 
@@ -321,7 +321,7 @@ def search(
         seed=seed,
         fitter=problem.fitter(C, criterion),
         noise=problem.batches(criterion) if batches else None,
-        constraints=allowed,
+        constraints=allowed or problem.allowed,
         cost=cost,
     )
 

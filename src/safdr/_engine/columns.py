@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
@@ -29,34 +29,9 @@ KEPT_BYTES = 2**28
 BLOCK_NUMBERS = 2**20
 
 
-class ColumnSource(Protocol):
-    """The matrix A of a criterion, ridge included."""
-
-    ridge: float
-
-    @property
-    def diagonal(self) -> FloatArray:
-        """The diagonal of A."""
-
-    def block(self, members: IntArray) -> FloatArray:
-        """Return A of some columns with each other."""
-
-    def row(self, column: int, members: IntArray) -> FloatArray:
-        """Return A of one column with others."""
-
-    def rows(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield A of some columns with all, block by block."""
-
-    def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
-        """Return A·B, where only some columns have slopes: (n_columns, n_outputs)."""
-
-    def with_ridge(self, ridge: float) -> Self:
-        """Return a copy with another ridge."""
-
-
 @dataclass(frozen=True, eq=False)
 class DenseColumns:
-    """A in memory."""
+    """A in memory, ridge included."""
 
     A: FloatArray
     ridge: float
@@ -72,9 +47,11 @@ class DenseColumns:
         return self.A[column, members]
 
     def rows(self, members: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield A of some columns with all, block by block."""
         yield slice(0, len(self.A)), self.A[members]
 
     def times(self, members: IntArray, slopes: FloatArray) -> FloatArray:
+        """Return A·B, where only some columns have slopes: (n_columns, n_outputs)."""
         # Copying rows takes longer than the product with many of them.
         if 4 * len(members) > len(self.A):
             every = np.zeros((len(self.A), slopes.shape[1]))
@@ -89,7 +66,7 @@ class DenseColumns:
 
 
 class RowColumns:
-    """A computed from rows, as products of their columns."""
+    """A computed from rows, as products of their columns; methods as of `DenseColumns`."""
 
     def __init__(self, centred: CentredRows, divisor: FloatArray, ridge: float = 0.0) -> None:
         self._rows = centred

@@ -95,6 +95,10 @@ class Criterion:
             marginals=None if self.marginals is None else self.marginals.among(features),
         )
 
+    def without(self, features: IntArray) -> Self:
+        """Return the criterion with more redundant features."""
+        return replace(self, redundant=np.union1d(self.redundant, features))
+
     def with_ridge(self, ridge: float) -> Self:
         return replace(self, columns=self.columns.with_ridge(ridge), ridge=ridge)
 

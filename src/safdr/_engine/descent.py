@@ -8,13 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from safdr._engine.annealing.chains import SearchChains
+from safdr._engine.annealing.chains import Chains
 from safdr._engine.annealing.compiled import CompiledChains
 from safdr._engine.annealing.functions import FunctionChains
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.fits.fits import Fits, fit_padded, joined, stacked
+from safdr._engine.fits.fits import Fits, fit_padded, joined
 from safdr._engine.signs import SignedFunction
+from safdr._engine.subsets import stacked
 
 # Candidates that each round starts from, and rounds at most.
 N_STARTS = 5
@@ -80,7 +81,7 @@ class LossDescent:
         np.put_along_axis(selections, np.append(allowed.group_of, -1)[places], True, axis=1)
         how: dict[str, Any] = {"seed": np.random.SeedSequence(0), "n_proposals": 0}
         how["constraints"] = allowed
-        chains: SearchChains
+        chains: Chains
         if allowed.signs is not None:
             chains = FunctionChains(SignedFunction(near, allowed.signs), selections[:, :-1], **how)
         else:

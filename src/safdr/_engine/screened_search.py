@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,22 +14,6 @@ from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.search import Search
 from safdr.errors import NoSubsetError
 from safdr.result import AnnealingResult
-
-
-class ColumnScreen(Protocol):
-    """The columns to search at each size."""
-
-    def columns(self, size: int) -> IntArray:
-        """Return the sorted columns that the screen keeps for a size."""
-
-    @property
-    def usable(self) -> IntArray:
-        """All columns that may be selected."""
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of duplicates: the kept and the dropped column."""
-
 
 # Sizes up to each multiple of this number are searched in one pool of columns.
 SIZES_A_POOL = 30
@@ -44,21 +28,17 @@ class ScreenedSearch:
 
     def __init__(
         self,
-        screen: ColumnScreen,
+        columns: Callable[[int], IntArray],
+        usable: IntArray,
         in_pool: Callable[[IntArray], Search],
         constraints: AllowedSubsets,
         seed: int,
     ) -> None:
-        self._screen = screen
+        self._columns, self._usable = columns, usable  # of each size; those that no limit excludes
         self._in_pool = in_pool
         self.constraints = constraints
         self.seed = seed
         self._last: tuple[IntArray, Search] | None = None
-
-    @property
-    def duplicates(self) -> list[tuple[int, int]]:
-        """Pairs of duplicates: the kept and the dropped column."""
-        return self._screen.pairs
 
     def prepare(self, size: int) -> ScreenedSearch:
         """Compute the pool of this size, and return the search itself."""
@@ -67,7 +47,7 @@ class ScreenedSearch:
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
         self.constraints.check_size(size)
-        columns, usable = self._screen.columns(size), self._screen.usable
+        columns, usable = self._columns(size), self._usable
         try:
             return self._run(size, columns, self._pool(size), n_threads)
         except NoSubsetError:
@@ -84,7 +64,7 @@ class ScreenedSearch:
 
     def _pool(self, size: int) -> IntArray:
         last = SIZES_A_POOL * -(-size // SIZES_A_POOL)
-        return self._screen.columns(min(last, max(size, self.constraints.largest)))
+        return self._columns(min(last, max(size, self.constraints.largest)))
 
     def _search_of(self, pool: IntArray) -> Search:
         last = self._last

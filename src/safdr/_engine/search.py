@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import Dynamics, SearchChains
+from safdr._engine.annealing.chains import Chains
 from safdr._engine.annealing.compiled import CompiledChains, subset_values
 from safdr._engine.annealing.functions import (
     Evaluate,
@@ -21,13 +20,16 @@ from safdr._engine.annealing.functions import (
     finite_values,
     less_cost,
 )
+from safdr._engine.annealing.loop import AnnealingSettings
+from safdr._engine.annealing.population import PopulationSettings
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.batches import Batches, batch_criteria, batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.descent import LossDescent
-from safdr._engine.fits.fits import Fits, Fitter, fit_padded, stacked
+from safdr._engine.fits.fits import Fits, Fitter, fit_padded
 from safdr._engine.signs import SignedFunction, no_subset, wrong_signs
+from safdr._engine.subsets import stacked
 from safdr.result import AnnealingResult, Trace
 
 # One replica has no spread; random subsets replace it. The default number of replicas.
@@ -38,15 +40,6 @@ MAX_ENUMERATED = 1000
 
 # Name of the losses if the criterion chooses the winner.
 OWN_LOSS = "negative_criterion"
-
-
-@dataclass(frozen=True, eq=False)
-class Annealed:
-    """Replicas at the end of annealing, and the trace."""
-
-    size: int
-    chains: SearchChains
-    trace: Trace
 
 
 class Search:
@@ -60,27 +53,22 @@ class Search:
         self,
         criterion: Criterion | None,
         *,
-        settings: Dynamics,
+        settings: AnnealingSettings | PopulationSettings,
         seed: int,
+        constraints: AllowedSubsets,
         fitter: Fitter | None = None,
         noise: Batches | None = None,
-        constraints: AllowedSubsets | None = None,
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
         descends: bool = False,
         forward: Callable[[int], IntArray] | None = None,
         default: Search | None = None,
     ) -> None:
-        # Pairs of duplicates, if the caller looked for them.
-        self.duplicates: list[tuple[int, int]] = []
         self.criterion: Any = criterion
         self.settings = settings
         self.seed = seed
         self.fitter = fitter
         self.noise = noise
-        if constraints is None:
-            assert criterion is not None
-            constraints = AllowedSubsets.without_limits(criterion.n_features)
         self.constraints = constraints
         self.cost = cost
         self.function = function
@@ -102,20 +90,20 @@ class Search:
         return other
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        annealed = self.anneal(size, n_threads)
-        subsets = self._candidates_of(annealed)
+        chains, trace = self.anneal(size, n_threads)
+        subsets = self._candidates_of(size, chains)
         if self.forward is not None:
             subsets = stacked(subsets, self.forward(size))
         if self.default is not None:
             subsets = stacked(subsets, self.default.run(size).subset[None])
         values = self._values(subsets)
         fits = self._fits(subsets, values, n_threads)
-        factor = self._cost_factor(subsets, values, fits, annealed.trace)
+        factor = self._cost_factor(subsets, values, fits, trace)
         if self.descends:
             allowed = self._constraints_for(size)
             cost = None if self.cost is None else factor * self.cost
             descent = LossDescent(self.fitter, allowed, cost, n_threads)
-            ends, added = annealed.chains.subsets, partial(self._added, factor)
+            ends, added = chains.subsets, partial(self._added, factor)
             subsets, fits = descent.run(ends, subsets, fits, added)
             values = np.concatenate([values, self._values(subsets[len(values) :])])
         if self.constraints.signs is not None:
@@ -131,10 +119,10 @@ class Search:
             coefficients=fits.coefficients,
             intercepts=fits.intercepts,
             cost_terms=cost_terms,
-            trace=annealed.trace,
+            trace=trace,
             shrinkage=self._shrinkage,
             n_screened=self.constraints.n_features,
-            n_replicas=self.n_replicas,
+            n_replicas=self.settings.n_replicas,
         )
 
     @property
@@ -144,11 +132,8 @@ class Search:
             return np.nan
         return float(self.criterion.ridge / (1.0 + self.criterion.ridge))
 
-    @property
-    def n_replicas(self) -> int:
-        return self.settings.n_replicas
-
-    def anneal(self, size: int, n_threads: int = 1) -> Annealed:
+    def anneal(self, size: int, n_threads: int = 1) -> tuple[Chains, Trace]:
+        """Return the replicas at the end of annealing, and the trace."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
             np.random.SeedSequence([self.seed, size], spawn_key=(i,)) for i in range(3)
@@ -162,7 +147,7 @@ class Search:
         origin = 0.0 if self.function is None else None
         trace = self.settings.run(chains, np.random.default_rng(for_batches), sample, origin)
         _check_finite(chains.values)
-        return Annealed(size, chains, trace)
+        return chains, trace
 
     def prepare(self, size: int) -> Search:
         """Compute what a search at this size shares with others; return itself."""
@@ -176,7 +161,7 @@ class Search:
 
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
-    ) -> SearchChains:
+    ) -> Chains:
         allowed = self._constraints_for(size)
         n = self.settings.n_replicas
         n_usable = allowed.n_groups - len(allowed.exclude)
@@ -236,11 +221,10 @@ class Search:
 
     # ---- Candidates -----------------------------------------------------------------------------
 
-    def _candidates_of(self, annealed: Annealed) -> IntArray:
+    def _candidates_of(self, size: int, chains: Chains) -> IntArray:
         """Return the subsets that compete by the losses of their models."""
         # The last batches determine the final replicas. So the best local optimum on all rows joins
         # them; or all subsets, if they are at most as many as replicas.
-        size, chains = annealed.size, annealed.chains
         allowed = self._constraints_for(size)
         every = allowed.every(size, self.settings.n_replicas)
         if every is not None:
@@ -329,11 +313,3 @@ def _check_finite(values: FloatArray) -> None:
             "criterion gave no finite value for any subset that was visited. It must return a "
             "number to be maximised; -inf is for the few subsets that can't be judged."
         )
-
-
-def padded(subsets: Sequence[IntArray]) -> IntArray:
-    """Return subsets as rows, padded with -1."""
-    rows = np.full((len(subsets), max(map(len, subsets))), -1, dtype=np.int64)
-    for row, subset in zip(rows, subsets, strict=True):
-        row[: len(subset)] = subset
-    return rows

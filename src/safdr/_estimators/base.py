@@ -29,7 +29,7 @@ from safdr._estimators.data import Problem
 from safdr._estimators.inputs import device_rows, is_on_device, is_source
 from safdr._estimators.options import PARAMETER_OBJECTS, PUBLISHED
 from safdr._estimators.parallel import n_workers
-from safdr._estimators.search import make_search, model_of, warn_separated
+from safdr._estimators.search import duplicate_pairs, make_search, model_of, warn_separated
 from safdr.errors import ParameterError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -122,8 +122,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _fit_size(self, problem: Problem, size: int, seed: int) -> None:
         """Search at one size on all rows, and set the attributes of a fit."""
         jobs = n_workers(self.n_jobs)
-        search = make_search(self, problem, seed, jobs)
-        result = search.run(size, n_threads=jobs)
+        result = make_search(self, problem, seed, jobs).run(size, n_threads=jobs)
         model, separated = model_of(self, problem, result, seed)
         if separated:
             warn_separated(size)
@@ -133,7 +132,7 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self.criterion_ = self.criterion if is_custom else problem.criterion_name
         self.criterion_value_ = result.criterion_value
         self.shrinkage_ = None if is_custom else result.shrinkage
-        self.duplicates_ = search.duplicates
+        self.duplicates_ = duplicate_pairs(self, problem)
         self.result_ = replace(result, feature_names=problem.names)
         self.estimator_ = model
         self.subset_ = result.subset

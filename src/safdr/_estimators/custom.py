@@ -17,8 +17,9 @@ from sklearn.utils.metadata_routing import _routing_enabled
 
 from safdr._engine.annealing.functions import CachedFunction, Evaluate, one_by_one
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.fits.fits import Fits, distinct_rows
+from safdr._engine.fits.fits import Fits
 from safdr._engine.interrupt import look_up
+from safdr._engine.subsets import distinct
 from safdr._estimators.parallel import run_tasks
 
 N_FOLDS = 3
@@ -74,8 +75,8 @@ class ModelFitter:
 
     def fit(self, subsets: IntArray, *, best_only: bool = False, n_threads: int = 1) -> Fits:
         del best_only
-        distinct, inverse = distinct_rows(subsets)
-        tasks = ((self.estimator, subset) for subset in distinct)
+        first, inverse = distinct(subsets)
+        tasks = ((self.estimator, subset) for subset in subsets[first])
         losses = list(run_tasks(self.held_out_loss, tasks, n_threads, threads=False))
         return Fits.of_losses(np.array(losses)[inverse])
 

@@ -19,9 +19,10 @@ from safdr._engine.batches import Batches
 from safdr._engine.centred_rows import CentredRows
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, Ridge, criterion_of_rows, make_criterion
-from safdr._engine.fits.family import LOGISTIC
+from safdr._engine.fits.columns import Standardiser
+from safdr._engine.fits.family import LOGISTIC, SOFTMAX
 from safdr._engine.fits.fits import ColumnsFitter, Fitter
-from safdr._engine.fits.fitter import LogisticFitter, MultinomialFitter
+from safdr._engine.fits.fitter import LinearFitter
 from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.moments import Moments, moments_of
 from safdr._engine.rows import RowSubset, take_columns, take_rows
@@ -86,7 +87,6 @@ class Problem:
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return int(self.X.shape[1])
 
     @property
@@ -193,8 +193,8 @@ class Problem:
         """Outputs of a regression, one a column."""
         return None
 
+    @cached_property
     def duplicates(self) -> Duplicates:
-        """Find columns that correlate perfectly."""
         how: dict[str, Any] = {"constraints": self.constraints, "cost": self.cost}
         return find_duplicates(self.X, self.relative_weight, **how)
 
@@ -220,7 +220,6 @@ class Problem:
 
     @staticmethod
     def null_model() -> Any:
-        """Return a model without features."""
         return DummyClassifier()
 
     def refit(self, model: Any, subset: IntArray) -> Any:
@@ -246,7 +245,6 @@ class Problem:
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
     ) -> list[Fold]:
-        """Return the folds of a splitter."""
         return row_folds(self, cv, seed, split_params, score_params)
 
 
@@ -263,7 +261,6 @@ class ClassProblem(Problem):
     default_C = 1.0
 
     def take(self, rows: Any) -> Self:
-        """Return the problem of some of the rows."""
         return replace(super().take(rows), codes=self.codes[rows])
 
     def check(self) -> None:
@@ -281,7 +278,6 @@ class ClassProblem(Problem):
 
     @cached_property
     def class_factors(self) -> FloatArray:
-        """Weight of each class."""
         n_classes = len(self.classes)
         if self.class_weight is None:
             return np.ones(n_classes)
@@ -298,7 +294,6 @@ class ClassProblem(Problem):
 
     @cached_property
     def sample_weight(self) -> FloatArray | None:
-        """Weights of rows and classes, multiplied."""
         if self.class_weight is None:
             return self.row_weight
         weight = self.class_factors[self.codes]
@@ -316,27 +311,24 @@ class ClassProblem(Problem):
 
     @property
     def target(self) -> IntArray:
-        """Class codes."""
         return self.codes
 
     @property
     def unit_codes(self) -> IntArray:
-        """Class of each row."""
         return self.codes
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return len(self.classes)
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
-        kind = LogisticFitter if len(self.classes) == 2 else MultinomialFitter
-        return kind(self.X, self.codes, self.relative_weight, criterion, self.penalty(C))
+        rows, y = Standardiser(self.X, criterion.marginals), self.codes.astype(np.float64)
+        family = self.family or SOFTMAX
+        return LinearFitter(family, rows, y, self.relative_weight, self.penalty(C))
 
     def linear_model(
         self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
     ) -> LogisticModel:
-        """Return fit i as a scikit-learn model."""
         model = LogisticModel(C=C)
         model.classes_ = self.classes
         model.coef_ = np.atleast_2d(fit.coefficients[i][..., : len(subset)])
@@ -348,7 +340,6 @@ class ClassProblem(Problem):
 
     @staticmethod
     def default_splitter(seed: int) -> Any:
-        """Return the five splits of the paper, stratified."""
         return StratifiedShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
 
 
@@ -364,7 +355,6 @@ class RegressionProblem(Problem):
 
     @property
     def outputs(self) -> FloatArray:
-        """The target as a matrix."""
         return self.y.reshape(len(self.y), -1)
 
     def check(self) -> None:
@@ -376,16 +366,13 @@ class RegressionProblem(Problem):
 
     @property
     def output_matrix(self) -> FloatArray | None:
-        """Outputs, one a column."""
         return self.outputs
 
     def held_out_loss(self, y: Any, predicted: Any, weight: FloatArray | None) -> float:
-        """Return the mean squared error of predictions."""
         return float(mean_squared_error(y, np.reshape(predicted, y.shape), sample_weight=weight))
 
     @staticmethod
     def null_model() -> Any:
-        """Return a model without features."""
         return DummyRegressor()
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
@@ -394,7 +381,6 @@ class RegressionProblem(Problem):
     def linear_model(
         self, subset: IntArray, fit: Any, i: int, C: float, *, clip: bool = True
     ) -> LinearModel:
-        """Return fit i as a scikit-learn model."""
         model = LinearModel(C=C, clip=clip)
         coef, intercept = fit.coefficients[i][..., : len(subset)], fit.intercepts[i]
         model.coef_ = coef[0] if self.y.ndim == 1 else coef
@@ -405,12 +391,10 @@ class RegressionProblem(Problem):
 
     @staticmethod
     def default_splitter(seed: int) -> Any:
-        """Return the five splits of the paper."""
         return ShuffleSplit(n_splits=5, test_size=0.25, random_state=seed)
 
 
 def extremes(X: Any) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest value of each column."""
     if issparse(X):
         return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     if isinstance(X, RowSubset):

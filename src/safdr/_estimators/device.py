@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,10 @@ def device_search(
     weights = problem.relative_weight, problem.rows_a_weight
     rows = RowsOnDevice(problem.X, problem.unit_codes, outputs, *weights, device)
     criterion = rows.criterion(ridge, problem.rank)
-    pairs: list[tuple[int, int]] = []
     if not hasattr(problem.X, "tensor"):
-        duplicates = problem.duplicates()
-        pairs = duplicates.pairs
-        redundant = np.union1d(criterion.redundant, np.flatnonzero(duplicates.redundant))
-        criterion = replace(criterion, redundant=redundant)
+        criterion = criterion.without(np.flatnonzero(problem.duplicates.redundant))
     search |= {"noise": rows, "fitter": fitter or problem.fitter(C), "constraints": problem.allowed}
-    found = DeviceSearch(criterion, cost=problem.cost, **search)
-    found.duplicates = pairs
-    return found
+    return DeviceSearch(criterion, cost=problem.cost, **search)
 
 
 def _check(problem: Any) -> None:

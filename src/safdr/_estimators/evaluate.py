@@ -13,7 +13,8 @@ from safdr._engine.annealing.functions import Evaluate, QuadraticFunction, less_
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Criterion
 from safdr._engine.fits.fits import Fits, fit_padded
-from safdr._engine.search import OWN_LOSS, padded
+from safdr._engine.search import OWN_LOSS
+from safdr._engine.subsets import padded
 from safdr._estimators.data import Problem
 from safdr._estimators.inputs import features_of, fit_seed, make_problem
 from safdr._estimators.parallel import n_workers

@@ -30,7 +30,6 @@ class Fold:
             raise ValueError(f"Fold {self.number} cannot be searched: {error}") from None
 
     def test(self) -> Any:
-        """Return the test rows."""
         return self.problem.take(self.test_rows)
 
     def scorer_params(self) -> dict[str, Any]:

@@ -191,7 +191,6 @@ def fit_seed(selector: Any) -> int:
 
 
 def seed_from(random_state: Any) -> int:
-    """Return a seed for the engine."""
     if isinstance(random_state, Integral):
         random_state = int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
@@ -207,7 +206,6 @@ def feature_names(selector: Any) -> Names:
 
 
 def allowed_subsets(constraints: Any, n_features: int, names: Names) -> AllowedSubsets:
-    """Return the subsets that constraints allow."""
     if constraints is None:
         return AllowedSubsets.without_limits(n_features)
     if constraints.at_most_one_of is not None:

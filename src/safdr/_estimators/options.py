@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
-from safdr._engine.annealing.chains import Dynamics
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.population import PopulationSettings
 
@@ -138,10 +137,7 @@ class PopulationAnnealing(BaseEstimator):
     max_steps : int, default=200
         Largest number of temperature steps.
 
-    tol, n_iter_no_change : float, default=5e-3, and int, default=5
-        As in `Annealing`.
-
-    n_batches, batch_fraction, screen, device
+    tol, n_iter_no_change, n_batches, batch_fraction, screen, device
         As in `Annealing`.
 
     See Also
@@ -183,7 +179,7 @@ AnyAnnealing: TypeAlias = Annealing | PopulationAnnealing
 PUBLISHED = Annealing(n_replicas=50, tol=5e-3, n_iter_no_change=5, screen=None)
 
 
-def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
+def engine_settings(annealing: AnyAnnealing | None) -> AnnealingSettings | PopulationSettings:
     """Return the settings of the engine, as Python numbers."""
     if annealing is None:
         return AnnealingSettings()
@@ -193,10 +189,8 @@ def engine_settings(annealing: AnyAnnealing | None) -> Dynamics:
         for name, value in annealing.get_params().items()
         if name not in ("screen", "device")
     }
-    if isinstance(annealing, Annealing):
-        return AnnealingSettings(**settings)
-    names = {"n_replicas": "population", "target_ess": "overlap"}
-    return PopulationSettings(**{names.get(k, k): value for k, value in settings.items()})
+    is_population = isinstance(annealing, PopulationAnnealing)
+    return PopulationSettings(**settings) if is_population else AnnealingSettings(**settings)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

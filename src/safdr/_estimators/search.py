@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from safdr._engine.arrays import IntArray
 from safdr._engine.criterion import Criterion, Ridge
 from safdr._engine.fits.fits import Fitter
 from safdr._engine.fits.forward import ForwardSelection
-from safdr._engine.screen import Duplicates, Screen
+from safdr._engine.screen import Screen
 from safdr._engine.screened_search import AnySearch, ScreenedSearch
 from safdr._engine.search import Search
 from safdr._engine.shrinkage import SMALLEST_AUTO
@@ -38,7 +38,7 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
         return _on_device(recipe, device)
     if not recipe.screens:
         return recipe.search_all()
-    return ScreenedSearch(recipe, recipe.search_in, problem.allowed, seed)
+    return ScreenedSearch(recipe.columns, recipe.usable, recipe.search_in, problem.allowed, seed)
 
 
 def useful_criterion(selector: Any, problem: Problem) -> tuple[Criterion, IntArray]:
@@ -46,16 +46,22 @@ def useful_criterion(selector: Any, problem: Problem) -> tuple[Criterion, IntArr
     # These are all columns; of very many, those that a subset may need.
     recipe = Recipe.make(selector, problem, 0)
     criterion = problem.column_criterion(ridge_of(selector, problem))
-    redundant, columns = criterion.redundant, np.arange(problem.n_features)
+    columns = np.arange(problem.n_features)
     if recipe.screens:
-        redundant = np.union1d(redundant, recipe.duplicate_columns)
-    criterion = replace(criterion, redundant=redundant)
+        criterion = criterion.without(recipe.duplicates)
     if criterion.is_dense:
         return criterion, columns
     forced = columns[np.isin(problem.allowed.group_of, problem.allowed.include)]
-    columns = np.union1d(np.setdiff1d(recipe.usable, redundant), forced)
+    columns = np.union1d(np.setdiff1d(recipe.usable, criterion.redundant), forced)
     check_products(len(columns))
     return criterion.among(columns), columns
+
+
+def duplicate_pairs(selector: Any, problem: Problem) -> list[tuple[int, int]]:
+    """Return pairs of duplicates that a search looks for: the kept and the dropped column."""
+    recipe = Recipe.make(selector, problem, 0)
+    looks = recipe.screens or (selector.annealing is not None and selector.annealing.device)
+    return problem.duplicates.pairs if looks and not hasattr(problem.X, "tensor") else []
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,7 +81,6 @@ class Recipe:
 
     @classmethod
     def make(cls, selector: Any, problem: Any, seed: int, n_jobs: int = 1) -> Self:
-        """Return the recipe of a selector."""
         annealing, criterion = selector.annealing, selector.criterion
         width = "auto" if annealing is None else annealing.screen
         # The path ignores costs. With more than two classes a screen costs a little AUC.
@@ -123,30 +128,15 @@ class Recipe:
 
     @property
     def usable(self) -> IntArray:
-        """All columns but the excluded ones."""
         allowed = self.problem.allowed
         kept = np.ones(allowed.n_groups, dtype=bool)
         kept[allowed.exclude] = False
         return allowed.columns_of(kept)
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Pairs of duplicates: the column that stays, and the one that is left out."""
-        return self._duplicates.pairs
-
-    @property
-    def duplicate_columns(self) -> IntArray:
+    def duplicates(self) -> IntArray:
         """Columns that duplicate others."""
-        return np.flatnonzero(self._duplicates.redundant)
-
-    @cached_property
-    def _duplicates(self) -> Duplicates:
-        return self.problem.duplicates()
-
-    @property
-    def _redundant(self) -> IntArray:
-        """Duplicates, and columns that the criterion finds redundant."""
-        return np.union1d(self.duplicate_columns, self._criterion.redundant)
+        return np.flatnonzero(self.problem.duplicates.redundant)
 
     @cached_property
     def _criterion(self) -> Criterion:
@@ -157,7 +147,6 @@ class Recipe:
 
     @cached_property
     def ridge(self) -> float:
-        """Ridge of the criterion at every size."""
         ridge = float(self._criterion.ridge)
         if self.wanted_ridge != "auto" or not self.is_least_squares:
             return ridge
@@ -172,7 +161,7 @@ class Recipe:
             self._criterion,
             n_rows=problem.n_rows,
             constraints=problem.constraints,
-            redundant=self._redundant,
+            redundant=np.union1d(self.duplicates, self._criterion.redundant),
             ridge=SMALLEST_AUTO if self.is_least_squares else self._criterion.ridge,
             width=self.width,
             is_regression=self.is_least_squares,
@@ -195,37 +184,32 @@ class Recipe:
             criterion = self._criterion if everything else self._criterion.among(columns)
             if criterion.ridge != self.ridge:
                 criterion = criterion.with_ridge(self.ridge)
-        duplicates = np.intersect1d(columns, self.duplicate_columns)
-        return self._search(among, criterion, np.searchsorted(columns, duplicates), columns)
+        duplicates = np.intersect1d(columns, self.duplicates)
+        criterion = criterion.without(np.searchsorted(columns, duplicates))
+        return self._search(among, criterion, columns)
 
     def search_all(self) -> Search:
         """Return the search among all columns, without a look for duplicates."""
-        wanted = self.wanted_ridge
-        criterion = None if self.function is not None else self.problem.criterion(wanted)
-        return self._search(self.problem, criterion)
+        if self.function is not None:
+            return self._search(self.problem, None)
+        return self._search(self.problem, self.problem.criterion(self.wanted_ridge))
 
-    def _search(
-        self,
-        problem: Problem,
-        criterion: Any,
-        duplicates: IntArray | None = None,
-        columns: IntArray | None = None,
-    ) -> Search:
-        """Return the search by one criterion, and with it that of the default model."""
-        fitter = self.fitter(problem, criterion)
-        how: dict[str, Any] = {"settings": self.settings, "seed": self.seed, "fitter": fitter}
+    def _search(self, problem: Problem, criterion: Any, columns: Any = None) -> Search:
+        """Return the search by a criterion among some columns; None is the custom criterion."""
+        how: dict[str, Any] = {"settings": self.settings, "seed": self.seed}
         how |= {"constraints": problem.allowed, "cost": problem.cost}
+        fitter = self.fitter(problem, criterion)
         if criterion is None:
-            return Search(None, function=self.evaluate(problem), **how)
-        criterion = _without(criterion, duplicates)
+            return Search(None, function=self.evaluate(problem), fitter=fitter, **how)
         how["noise"] = problem.batches(criterion)
-        if self.descends and self.estimator is not None:
-            default = replace(self, estimator=None)
-            how["default"] = default._search(problem, criterion, None, columns)
-        elif self.descends:
-            how["descends"] = True
-            how["forward"] = self._forward_in(problem, fitter, criterion, columns)
-        return Search(criterion, **how)
+        if not self.descends:
+            return Search(criterion, fitter=fitter, **how)
+        linear = problem.fitter(self.C, criterion)
+        forward = self._forward(problem, linear, criterion, columns)
+        default = Search(criterion, fitter=linear, descends=True, forward=forward, **how)
+        if self.estimator is None:
+            return default
+        return Search(criterion, fitter=fitter, default=default, **how)
 
     def fitter(self, problem: Problem, criterion: Any) -> Fitter | None:
         """Return what chooses among the candidates; None if a custom criterion does."""
@@ -239,11 +223,11 @@ class Recipe:
             return None
         return custom_criterion(self.function, problem, self.n_jobs)
 
-    def _forward_in(
-        self, problem: Problem, fitter: Any, criterion: Criterion, columns: IntArray | None
+    def _forward(
+        self, problem: Problem, fitter: Any, criterion: Criterion, columns: IntArray
     ) -> ForwardSelection | None:
         """Return forward selection in a pool of columns, if features enter alone."""
-        if columns is None or not problem.allowed.swaps_alone:
+        if not problem.allowed.swaps_alone:
             return None
         allowed = problem.allowed.without(criterion.redundant)
         return ForwardSelection(fitter, allowed, partial(self._places, columns))
@@ -282,15 +266,7 @@ def _wanted_ridge(shrinkage: Any) -> Ridge:
 
 
 def penalty_of(selector: Any, problem: Problem) -> float:
-    """Return C of the linear models."""
     return problem.default_C if selector.C is None else float(selector.C)
-
-
-def _without(criterion: Any, duplicates: IntArray | None) -> Any:
-    """Return the criterion with duplicates marked as redundant."""
-    if duplicates is None or not len(duplicates):
-        return criterion
-    return replace(criterion, redundant=np.union1d(criterion.redundant, duplicates))
 
 
 def _check_signs(selector: Any, problem: Any) -> None:
@@ -358,7 +334,6 @@ def _linear_model(
 
 
 def warn_separated(size: int) -> None:
-    """Warn that the unpenalised model has no finite optimum."""
     warnings.warn(
         f"The {size} selected feature(s) separate the classes: the coefficients of a model without "
         "a penalty are not finite. Use C=1, the default, or fewer features.",

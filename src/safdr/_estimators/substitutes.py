@@ -16,8 +16,8 @@ from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.interrupt import look_up
 from safdr._engine.nearby import best_replacements
 from safdr._engine.rows import take_columns
-from safdr._engine.search import padded
 from safdr._engine.signs import signed_values, wrong_signs
+from safdr._engine.subsets import padded
 from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import evaluate_rows, make_evaluate
 from safdr._estimators.inputs import fit_seed, group_names, make_problem
@@ -147,7 +147,7 @@ def _find_variants(
     ridge = ridge_of(selector, problem)
     criterion, evaluate = make_evaluate(selector, problem, ridge, n_threads)
     useful = allowed if criterion is None else allowed.without(criterion.redundant)
-    for kept, duplicate in problem.duplicates().pairs:
+    for kept, duplicate in problem.duplicates.pairs:
         original[duplicate] = kept
     selection = allowed.selection_of(subset)
     yield Variant(-1, -1, subset)

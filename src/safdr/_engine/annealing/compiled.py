@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safdr import _core
-from safdr._engine.annealing.chains import distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
+from safdr._engine.subsets import distinct
 
 BoolArray = NDArray[np.bool_]
 

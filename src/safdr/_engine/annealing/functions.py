@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr._engine.annealing.chains import distinct
 from safdr._engine.annealing.compiled import subset_values
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion
+from safdr._engine.subsets import distinct
 
 BoolArray = NDArray[np.bool_]
 

@@ -106,7 +106,6 @@ def has_converged(means: Sequence[float], tol: float, window: int, origin: float
 
 
 def spread(values: FloatArray) -> FloatArray:
-    """Return the standard deviation of each row; np.std takes three times as long for 50 values."""
     n = values.shape[-1]
     with np.errstate(invalid="ignore"):
         difference = values - np.add.reduce(values, axis=-1, keepdims=True) / n

@@ -34,14 +34,10 @@ class PopulationSettings(StopAndBatches):
 
     tol: float = 5e-3
     n_iter_no_change: int = 5
-    population: int = 200
+    n_replicas: int = 200
     sweeps: float = 1.0
-    overlap: float = 0.9
+    target_ess: float = 0.9
     max_steps: int = 200
-
-    @property
-    def n_replicas(self) -> int:
-        return self.population
 
     def run(
         self,
@@ -70,7 +66,7 @@ def anneal_population(
     converged = False
     while len(betas) <= settings.max_steps and not converged:
         look_up()
-        step = step_by_overlap(values[-1], settings.overlap)
+        step = step_by_ess(values[-1], settings.target_ess)
         survivors = resample(values[-1], step, rng.random())
         chains.take(survivors)
         family = family[survivors]
@@ -94,7 +90,7 @@ def anneal_population(
     )
 
 
-def step_by_overlap(values: FloatArray, overlap: float) -> float:
+def step_by_ess(values: FloatArray, target_ess: float) -> float:
     """Return the largest step with this share of effective samples, (Σw)² / (n · Σw²)."""
     finite = values[np.isfinite(values)]
     if not finite.size or spread(finite) <= ROUNDING * np.abs(finite).max():
@@ -102,7 +98,7 @@ def step_by_overlap(values: FloatArray, overlap: float) -> float:
     steps = STEPS / float(spread(finite))
     weights = np.exp(np.outer(steps, finite - finite.max()))
     share = weights.sum(axis=1) ** 2 / (weights * weights).sum(axis=1) / finite.size
-    return float(steps[max(int(np.count_nonzero(share >= overlap)) - 1, 0)])
+    return float(steps[max(int(np.count_nonzero(share >= target_ess)) - 1, 0)])
 
 
 def resample(values: FloatArray, step: float, draw: float) -> IntArray:

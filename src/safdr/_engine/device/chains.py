@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from safdr._engine.annealing.chains import distinct
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.device.rows import BLOCK_BYTES
+from safdr._engine.subsets import distinct
 
 # Draws for one place a temperature step, at half a sweep: two reach what K/2 proposals of single
 # swaps reach (docs/gpu.md).

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from safdr._engine.annealing.chains import SearchChains
+from safdr._engine.annealing.chains import Chains
 from safdr._engine.annealing.functions import Evaluate, less_cost
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.device.chains import DRAWS_A_SWEEP, DeviceChains, device_values
@@ -29,7 +29,7 @@ class DeviceSearch(Search):
 
     def _chains(
         self, size: int, rng: np.random.Generator, seed: np.random.SeedSequence, n_threads: int
-    ) -> SearchChains:
+    ) -> Chains:
         allowed = self._constraints_for(size)
         start = allowed.random(size, self.settings.n_replicas, rng)
         return DeviceChains(

@@ -18,7 +18,6 @@ class Fits(NamedTuple):
     losses: FloatArray  # the smaller the better
     separated: NDArray[np.bool_]  # whether the optimum lies at infinity
     converged: NDArray[np.bool_]  # whether the optimum was reached; not so under separation
-    n_iter: IntArray
     coefficients: FloatArray | Any = None  # slopes: subsets first, features last
     intercepts: FloatArray | Any = None
     left: FloatArray | Any = None  # optimality gap: bound on a further decrease of the loss
@@ -26,8 +25,8 @@ class Fits(NamedTuple):
     @classmethod
     def of_losses(cls, losses: FloatArray) -> Fits:
         """Make fits with nothing but losses."""
-        nothing = np.zeros(len(losses), dtype=np.int64)
-        return cls(losses, nothing > 0, nothing == 0, nothing)
+        no = np.zeros(len(losses), dtype=bool)
+        return cls(losses, no, ~no)
 
     def take(self, which: IntArray) -> Fits:
         some: list[Any] = [None if each is None else each[which] for each in self]
@@ -75,37 +74,12 @@ class ColumnsFitter:
         return self.fitter_of(np.zeros(1, dtype=np.int64))
 
 
-def distinct_rows(subsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Return distinct rows; np.unique takes several times as long for dozens of rows."""
-    n_subsets, size = subsets.shape
-    whole = np.dtype((np.void, size * subsets.itemsize))
-    rows = np.ascontiguousarray(subsets).view(whole).ravel().tolist()
-    places = {row: i for i, row in enumerate(dict.fromkeys(rows))}
-    inverse = np.array([places[row] for row in rows])
-    first = np.empty(len(places), dtype=np.intp)
-    # The last one written stays.
-    first[inverse[::-1]] = np.arange(n_subsets - 1, -1, -1)
-    return subsets[first], inverse
-
-
 def joined(parts: list[Fits]) -> Fits:
     if len(parts) == 1:
         return parts[0]
     together = zip(*parts, strict=True)
     arrays: list[Any] = [None if each[0] is None else np.concatenate(each) for each in together]
     return Fits(*arrays)
-
-
-def stacked(first: IntArray, second: IntArray) -> IntArray:
-    if first.shape[1] == second.shape[1]:
-        return np.concatenate([first, second])
-    longest = max(first.shape[1], second.shape[1])
-    return np.vstack(
-        [
-            np.pad(rows, ((0, 0), (0, longest - rows.shape[1])), constant_values=-1)
-            for rows in (first, second)
-        ]
-    )
 
 
 def fit_padded(fitter: Fitter, subsets: IntArray, *, best_only: bool, n_threads: int) -> Fits:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from safdr import _core
-from safdr._engine.arrays import FloatArray, IntArray, RowArray
+from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Criterion
 from safdr._engine.fits.columns import Standardiser
-from safdr._engine.fits.family import LOGISTIC, SOFTMAX, Family
-from safdr._engine.fits.fits import Fits, distinct_rows, joined
+from safdr._engine.fits.family import Family
+from safdr._engine.fits.fits import Fits, joined
 from safdr._engine.rows import materialize, take_columns
+from safdr._engine.subsets import distinct
 
 # A fit ends where its loss is certainly within this share of that without features above the
 # optimum. The step that follows leaves next to nothing.
@@ -63,9 +64,9 @@ class LinearFitter:
         """Fit a model to each subset; equal subsets are fitted once."""
         # With `best_only`, a fit ends early if a bound shows that another one is
         # better. It then counts as not converged.
-        distinct, inverse = distinct_rows(subsets)
+        first, inverse = distinct(subsets)
         parts: list[Fits] = []
-        for some, columns, numbered in self._rows.portions(distinct):
+        for some, columns, numbered in self._rows.portions(subsets[first]):
             incumbent = min((float(part.losses.min()) for part in parts), default=np.inf)
             fits = self._fit(columns, numbered, incumbent, best_only, n_threads)
             parts.append(self._rows.undo(fits, some))
@@ -102,7 +103,7 @@ class LinearFitter:
         self, Z: FloatArray, subsets: IntArray, incumbent: float, best_only: bool, n_threads: int
     ) -> Fits:
         least = LEAST_PENALTY * self._null_loss
-        theta, losses, separated, converged, left, n_iter = _core.fit_subsets(
+        theta, losses, separated, converged, left, _ = _core.fit_subsets(
             self.family.name,
             Z,
             self._y,
@@ -118,34 +119,4 @@ class LinearFitter:
         )
         # Several predictors are determined up to a common offset.
         theta = theta[:, 0] if theta.shape[1] == 1 else theta - theta.mean(axis=1, keepdims=True)
-        return Fits(losses, separated, converged, n_iter, theta[..., :-1], theta[..., -1], left)
-
-
-class LogisticFitter(LinearFitter):
-    """Logistic models of two classes; the criterion has the moments of the same rows."""
-
-    def __init__(
-        self,
-        X: RowArray,
-        codes: IntArray,
-        sample_weight: FloatArray | None,
-        criterion: Criterion,
-        penalty: float = 0.0,
-        family: Family = LOGISTIC,
-    ) -> None:
-        rows = Standardiser(X, criterion.marginals)
-        super().__init__(family, rows, codes.astype(np.float64), sample_weight, penalty)
-
-
-class MultinomialFitter(LogisticFitter):
-    """Softmax models of more than two classes."""
-
-    def __init__(
-        self,
-        X: RowArray,
-        codes: IntArray,
-        sample_weight: FloatArray | None,
-        criterion: Criterion,
-        penalty: float = 0.0,
-    ) -> None:
-        super().__init__(X, codes, sample_weight, criterion, penalty, SOFTMAX)
+        return Fits(losses, separated, converged, theta[..., :-1], theta[..., -1], left)

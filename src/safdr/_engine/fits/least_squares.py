@@ -8,8 +8,9 @@ import numpy as np
 
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.criterion import Criterion
-from safdr._engine.fits.fits import Fits, distinct_rows
+from safdr._engine.fits.fits import Fits
 from safdr._engine.interrupt import look_up
+from safdr._engine.subsets import distinct
 
 # Directions in which standardised features have less variance than this (for each of them) are left
 # alone: rounding leaves some 1e-15 where there is none, so slopes along 1e-12 have three digits.
@@ -39,14 +40,14 @@ class LeastSquaresFitter:
         """Fit a linear model to each subset, in closed form for any arguments."""
         # Collinear features have the smallest (standardised) slopes among the best
         # fits. Losses are accurate to about 1e-15 of the variance of the outputs.
-        distinct, inverse = distinct_rows(subsets)
-        parts = []
-        for some in _portions(distinct):
+        first, inverse = distinct(subsets)
+        subsets, parts = subsets[first], []
+        for some in _portions(subsets):
             look_up()
             parts.append(self._fit(some))
         slopes, explained = map(np.concatenate, zip(*parts, strict=True))
         intercepts = self._moments.output_mean - np.einsum(
-            "nsm,ns->nm", slopes, self._moments.mean[0, distinct]
+            "nsm,ns->nm", slopes, self._moments.mean[0, subsets]
         )
         # Rounding must not make an error negative.
         left = np.maximum(self._moments.output_variance - explained, 0.0)

@@ -26,7 +26,6 @@ class Rows(NamedTuple):
     buckets: IntArray
 
     def take(self, which: Any) -> Rows:
-        """Return some of the rows."""
         some: list[Any] = [each[..., which] for each in self]
         return Rows(*some)
 
@@ -43,11 +42,9 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """All columns."""
         return [*self.features, self.target, *([] if self.weight is None else [self.weight])]
 
     def read(self, table: Any, buckets: IntArray) -> Rows:
-        """Return the rows of a table."""
         X = np.array([self.numbers(table, name) for name in self.features])
         weight = np.ones(len(buckets))
         if self.weight is not None:

@@ -83,7 +83,6 @@ class StreamedProblem(Problem):
         return len(self.buckets)
 
     def take(self, rows: Any) -> Self:
-        """Return the problem of some of the buckets."""
         buckets = self.buckets[rows]
         given = self.rows.of_buckets(buckets)
         if self.which is not None:
@@ -91,7 +90,6 @@ class StreamedProblem(Problem):
         return replace(self, buckets=buckets, **given)
 
     def columns(self, which: IntArray) -> Self:
-        """Return the problem of some of the columns."""
         of_source = which if self.which is None else self.which[which]
         return replace(super().columns(which), which=of_source)
 
@@ -101,12 +99,10 @@ class StreamedProblem(Problem):
         return self
 
     def criterion(self, ridge: Ridge) -> Criterion:
-        """Return the criterion of all columns."""
         # Weights of buckets are numbers of rows.
         return make_criterion(self.moments(self.unit_codes), ridge, rank=self.rank)
 
     def moments(self, codes: IntArray, out: FloatArray | None = None) -> Moments:
-        """Return the moments of the buckets whose code is not -1."""
         del out
         n_features = len(self.rows.columns.features)
         moments: Moments = self.rows.moments.moments(self.buckets[codes >= 0], n_features)
@@ -118,7 +114,6 @@ class StreamedProblem(Problem):
         return np.zeros(self.n_units, dtype=np.int64)
 
     def batches(self, criterion: Criterion) -> Batches:
-        """Return where criteria of random batches of the buckets come from."""
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
         return replace(super().batches(criterion), counts=counts)
 

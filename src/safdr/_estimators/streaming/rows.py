@@ -48,7 +48,6 @@ class CountTask:
     regression: bool
 
     def empty(self) -> Counter[Any]:
-        """Return the counts of no rows."""
         return Counter()
 
     def add(self, total: Counter[Any], table: Any, start: int) -> Counter[Any]:
@@ -64,7 +63,6 @@ class CountTask:
         return total
 
     def merge(self, first: Counter[Any], second: Counter[Any]) -> Counter[Any]:
-        """Add the counts of both."""
         return first + second
 
 
@@ -82,17 +80,14 @@ class SumsTask:
 
     @property
     def columns(self) -> list[str]:
-        """Columns that it reads."""
         return self.layout.names
 
     def empty(self) -> tuple[Any, list[Rows]]:
-        """Return statistics and sample of no rows."""
         n_columns = len(self.layout.features) + (self.layout.classes is None)  # the output
         how = self.n_buckets, len(self.shares), n_columns
         return BucketMoments(*how) if self.n_buckets else None, []
 
     def add(self, total: tuple[Any, list[Rows]], table: Any, start: int) -> Any:
-        """Add the rows of a table."""
         # Two random numbers for each position, whatever the length of the tables.
         stream = np.random.PCG64(self.seed).advance(2 * start)
         draws = np.random.Generator(stream).random((table.num_rows, 2))
@@ -108,7 +103,6 @@ class SumsTask:
         return moments, [*parts, rows.take(sampled)]
 
     def merge(self, first: tuple[Any, list[Rows]], second: tuple[Any, list[Rows]]) -> Any:
-        """Add the sums of both."""
         moments = None if first[0] is None else first[0] + second[0]
         return moments, first[1] + second[1]
 
