@@ -22,10 +22,16 @@ JOINERS = "\u200c\u200d"
 # A gap between value and bound that says nothing.
 USELESS_GAP = 1.0
 
-SCORES = {"roc_auc": "AUC", "roc_auc_ovr": "mean AUC", "r2": "R²"}
+SCORES = {
+    **{"roc_auc": "AUC", "roc_auc_ovr": "mean AUC", "r2": "R²"},
+    **dict.fromkeys(("explained_poisson_deviance", "explained_gamma_deviance"), "D²"),
+}
 LOSSES = {"cross_entropy": " and log-loss"}
-CRITERIA = {"fisher": "Fisher ratio", "r2": "R²"}
-EFFECTS = {"logit": "log-odds", "softmax": "score of the class", "identity": "prediction"}
+CRITERIA = {"fisher": "Fisher ratio", "r2": "R²", "score": "score statistic"}
+EFFECTS = {
+    **{"logit": "log-odds", "softmax": "score of the class", "identity": "prediction"},
+    **{"log": "logarithm of the prediction", "log_hazard": "log hazard"},
+}
 RULES = {
     "one_se": "the smallest size within one standard error of the best {score}",
     "one_sd": "the smallest size within one standard deviation of the best {score}",
@@ -278,7 +284,10 @@ def stability(result: Result) -> str:
     if "expected_errors" in found:
         # Features with at most the average probability of selection (Shah and Samworth 2013).
         n = number(found["expected_errors"], 2)
-        more = f" Of the features in 90\u00a0% of them, at most {n} are expected to be chance."
+        more = (
+            f" Of the features in 90\u00a0% of them, at most {n} are expected to have at most the"
+            " average probability of selection."
+        )
     return (
         f"Stability {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}; 0 = chance, 1 = always"
         f" the same): {found['n']} half-samples {agree}.{more}"
@@ -323,6 +332,13 @@ def calibration(result: Result) -> str:
         f"predicted one (worst: {write(worst['predicted'])} predicted, {write(worst['observed'])} "
         f"observed)."
     )
+
+
+def survival(result: Result) -> str:
+    """Return how many held-out rows have an event, by thirds of the risk."""
+    thirds = result.get("test", {}).get("survival", [])
+    parts = [f"{each['events']} of {each['n']} with {each['risk']} risk" for each in thirds]
+    return f"Held-out rows with an event: {', '.join(parts)}." if parts else ""
 
 
 def coefficients(result: Result) -> str:

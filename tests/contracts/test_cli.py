@@ -1,5 +1,6 @@
 """The command line gives the answer of Python on the same rows."""
 
+import importlib.util
 import json
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 
+from helpers import likelihood_tasks
 from helpers.cli import JSON, QUICK, assert_same, coefficients_of, features_of
 from helpers.html import parsed
 from helpers.selectors import TASKS, make_rows, of_one_size, over_sizes
@@ -38,6 +40,46 @@ def problem(task="two", n_rows=240):
 def fitted(selector, X, y, **how):
     """Fit a selector with the annealing of the command line."""
     return selector.set_params(annealing=None).fit(np.asarray(X), y, **how)
+
+
+# ---- Counts, amounts and survival times ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", likelihood_tasks.TASKS)
+def test_counts_amounts_and_survival_times(kind, write, safdr, tmp_path):
+    X, y = likelihood_tasks.make_rows(kind)
+    exposure = np.random.default_rng(0).exponential(size=len(X)) + 0.1
+    table, words = pd.DataFrame(X, columns=NAMES), {"gamma": ["--task", "amount"]}.get(kind)
+    weights = {}
+    if kind == "poisson":
+        table["years"], words = exposure, ["--task", "count", "--exposure", "years"]
+        table["target"], y, weights = y, y / exposure, {"sample_weight": exposure}
+    elif kind == "survival":
+        table["died"], words = np.where(y.event, "yes", "no"), ["--task", "survival"]
+        table["target"], words = y.time, [*words, "--event", "died"]
+    else:
+        table["target"] = y
+    files = [tmp_path / f"model.{ending}" for ending in ("html", "py", "sql", "onnx")]
+    outputs = [word for file in files for word in ("-o", file)] if has_onnx() else []
+    path = write(dict(table))
+    found = safdr("select", path, "-t", "target", *QUICK, *words, *outputs, *ALL).json
+    selector = fitted(likelihood_tasks.over_sizes(3, kind), X, y, **weights)
+    assert_same(found, selector, NAMES)
+    assert found["model"]["link"] == ("log_hazard" if kind == "survival" else "log")
+    held_out = safdr("select", path, "-t", "target", "-k", 3, *words, *JSON).json
+    value, low, high = held_out["score"]["test"]
+    assert low < value < high
+    shown = safdr("select", path, "-t", "target", "-k", 3, *words, "--stability", 20).out
+    assert ("concordance" if kind == "survival" else "D²") in shown
+    assert "average probability of selection" in " ".join(shown.split())
+    if kind == "survival":
+        assert [each["risk"] for each in held_out["test"]["survival"]] == ["low", "middle", "high"]
+    else:
+        assert len(held_out["test"]["bins"]) == 10
+
+
+def has_onnx():
+    return importlib.util.find_spec("onnx") is not None
 
 
 # ---- The same answer -----------------------------------------------------------------------------

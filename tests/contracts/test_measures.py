@@ -5,12 +5,24 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import ks_2samp, norm
 from sklearn.metrics import auc as area_under
-from sklearn.metrics import brier_score_loss, confusion_matrix, r2_score, roc_auc_score
+from sklearn.metrics import (
+    brier_score_loss,
+    confusion_matrix,
+    d2_tweedie_score,
+    r2_score,
+    roc_auc_score,
+)
 
 from helpers.selectors import pairs_in_order
 from safdr.measures.calibration import assign_bins, calibration, classes, errors
 from safdr.measures.inference import fit_least_squares, fit_logistic
-from safdr.measures.intervals import mean_interval, r2_interval, share_interval
+from safdr.measures.intervals import (
+    gamma_interval,
+    mean_interval,
+    poisson_interval,
+    r2_interval,
+    share_interval,
+)
 from safdr.measures.ranking import (
     auc_interval,
     auc_interval_of_classes,
@@ -18,6 +30,7 @@ from safdr.measures.ranking import (
     thresholds,
 )
 from safdr.measures.segments import segments_of
+from safdr.measures.survival import concordance_interval, thirds
 
 Z = norm.ppf(0.975)
 
@@ -296,3 +309,62 @@ def test_segments_name_values_bands_and_missing_ones():
     assert labels[-1] == "(other)"
     assert {f"v{i}" for i in range(10)} <= set(labels)  # four rows each
     assert np.bincount(codes).sum() == 100
+
+
+# ---- Counts, amounts and survival times ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("interval", "power"), [(poisson_interval, 1), (gamma_interval, 2)])
+def test_explained_deviance_and_its_interval(interval, power):
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        mean, weight = np.exp(0.5 * rng.normal(size=n)), rng.uniform(0.5, 1.5, n)
+        return rng.poisson(mean) + (power - 1.0) * 0.5, mean, weight
+
+    y, mean, weight = draw(200_000)
+    truth = d2_tweedie_score(y, mean, sample_weight=weight, power=power)
+    covered = 0
+    for _ in range(300):
+        y, mean, weight = draw(300)
+        value, low, high = interval(y, mean, weight)
+        assert value == pytest.approx(d2_tweedie_score(y, mean, sample_weight=weight, power=power))
+        covered += low <= truth <= high
+    assert covered / 300 == pytest.approx(0.95, abs=0.05)
+
+
+def draw_times(rng, n):
+    risk = rng.normal(size=n)
+    time, censored = rng.exponential(np.exp(-risk)), rng.exponential(2.0, n)
+    return np.where(time <= censored, time, -censored), risk
+
+
+def test_concordance_and_its_interval():
+    metrics = pytest.importorskip("sksurv.metrics")
+    rng, covered = np.random.default_rng(0), 0
+    truth = concordance_interval(*draw_times(rng, 8000))[0]
+    for _ in range(300):
+        times, risk = draw_times(rng, 120)
+        value, low, high = concordance_interval(times, risk)
+        expected = metrics.concordance_index_censored(times > 0, np.abs(times), risk)[0]
+        assert value == pytest.approx(expected)
+        covered += low <= truth <= high
+    assert covered / 300 == pytest.approx(0.95, abs=0.04)
+    weight = rng.integers(1, 4, 120)
+    copies = np.repeat(np.arange(120), weight)
+    copied = concordance_interval(times[copies], risk[copies])[0]
+    assert concordance_interval(times, risk, weight)[0] == pytest.approx(copied)
+
+
+def test_curves_of_thirds_are_those_of_kaplan_and_meier():
+    nonparametric = pytest.importorskip("sksurv.nonparametric")
+    times, risk = draw_times(np.random.default_rng(0), 300)
+    times = np.sign(times) * np.ceil(np.abs(times) * 10)
+    curves = thirds(times, risk)
+    assert sum(each["n"] for each in curves) == 300
+    cuts = np.quantile(risk, [1 / 3, 2 / 3])
+    for i, each in enumerate(curves):
+        rows = np.searchsorted(cuts, risk) == i
+        at, share = nonparametric.kaplan_meier_estimator(times[rows] > 0, np.abs(times[rows]))
+        ours = each["survival"][np.searchsorted(each["times"], at, side="right") - 1]
+        np.testing.assert_allclose(ours, share)

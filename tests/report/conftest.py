@@ -1,4 +1,4 @@
-"""Ten different results that the tests of the report share; each is fitted once."""
+"""Different results that the tests of the report share; each is fitted once."""
 
 import warnings
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from safdr import (
     AnnealingRegressorSelectorCV,
     AnnealingSelector,
     AnnealingSelectorCV,
+    AnnealingSurvivalSelectorCV,
     Constraints,
     Report,
     Stream,
@@ -27,7 +28,7 @@ __all__ = ["browser", "open_page"]
 QUICK = {"annealing": Annealing(n_replicas=12, max_steps=15), "random_state": 0}
 ASKED = {"prove": 5, "near_optimal": 0.02, "stability": 4, "substitutes": True}
 NAMES = ["two", "classes", "regression", "groups", "categories", "weights", "constraints", "wide"]
-NAMES += ["streamed", "chance"]
+NAMES += ["streamed", "chance", "counts", "survival"]
 
 
 @dataclass
@@ -126,6 +127,24 @@ def constraints():
         3, constraints=allowed, feature_cost=np.linspace(0, 0.1, 8), **QUICK
     )
     return _report(selector, X, y)
+
+
+def counts():
+    X, z, rng = rows()
+    exposure = rng.exponential(size=len(z)) + 0.2
+    y = rng.poisson(exposure * np.exp(0.5 * z)) / exposure
+    given, kind = {"sample_weight": exposure[:300]}, np.arange(120) % 3
+    selector = AnnealingRegressorSelectorCV(sizes=4, family="poisson", **QUICK)
+    options = {"sample_weight_test": exposure[300:], "by": {"kind": kind}} | given
+    return _report(selector, X, y, fit=given, **options)
+
+
+def survival():
+    X, z, rng = rows()
+    time, censored = rng.exponential(np.exp(-0.5 * z)), rng.exponential(3.0, len(z))
+    y = np.rec.fromarrays([time <= censored, np.minimum(time, censored)], names="event,time")
+    selector = AnnealingSurvivalSelectorCV(sizes=4, **QUICK)
+    return _report(selector, X, y, by={"kind": np.arange(120) % 3})
 
 
 def wide():

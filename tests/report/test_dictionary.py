@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     brier_score_loss,
     confusion_matrix,
+    d2_tweedie_score,
     precision_score,
     r2_score,
     recall_score,
@@ -106,6 +107,9 @@ def test_the_terms_are_the_model(each_case):
     if model["link"] == "identity":
         low, high = model["range"]
         np.testing.assert_allclose(np.clip(found[:, 0], low, high), selector.predict(X))
+    elif model["link"] in ("log", "log_hazard"):
+        predicted = np.exp(found[:, 0]) if model["link"] == "log" else found[:, 0]
+        np.testing.assert_allclose(predicted, selector.predict(X))
     elif model["link"] == "logit":
         np.testing.assert_allclose(expit(found[:, 0]), selector.predict_proba(X)[:, 1], atol=1e-12)
     else:
@@ -139,6 +143,10 @@ def test_scores_are_those_of_scikit_learn(each_case):
     weight = each_case.weight_test
     if score["name"] == "r2":
         wanted = r2_score(y, selector.predict(X))
+    elif score["name"] == "concordance":
+        wanted = selector.score(X, y)
+    elif score["name"] == "explained_poisson_deviance":
+        wanted = d2_tweedie_score(y, selector.predict(X), sample_weight=weight, power=1)
     elif score["name"] == "roc_auc":
         wanted = roc_auc_score(y, selector.predict_proba(X)[:, 1], sample_weight=weight)
     else:

@@ -21,7 +21,7 @@ from safdr._engine.rows import take_columns
 from safdr._engine.screened_search import AnySearch
 from safdr._estimators.data import Problem
 from safdr._estimators.models import calibration_slope
-from safdr._estimators.parallel import run_tasks, uses_threads
+from safdr._estimators.parallel import n_workers, run_tasks, uses_threads
 from safdr._estimators.search import make_search, model_of
 from safdr.errors import NoSubsetError, ParameterError
 
@@ -85,22 +85,26 @@ def cross_validate(
     scorer = fold_scorer(selector, problem)
     job = copy(selector)
     job.cv = None  # a generator cannot be sent to other processes
-    tasks, threads = [(size,) for size in sizes], uses_threads(selector)
     fold_scores: list[list[Any]] = []
     held_out: list[tuple[Any, ...]] = []
-    for fold in folds:
-        train, test = fold.train(), fold.test()
-        search = make_search(selector, train, seed).prepare(sizes[-1])
-        score = partial(score_size, job, search, train, test, scorer, fold)
-        fold_scores.append([])
+    threads = uses_threads(selector)
+    at_once = n_workers(n_jobs) if threads else 1
+    prepare = partial(_prepared, selector, max(sizes), seed)
+    for first in range(0, len(folds), at_once):
+        some = [(fold,) for fold in folds[first : first + at_once]]
+        prepared = list(run_tasks(prepare, some, n_jobs if threads else 1, threads=threads))
+        tasks = [(*each, size) for each in prepared for size in sizes]
+        score = partial(score_size, job, scorer)
         with warnings.catch_warnings():
             # A fold that cannot be scored is an error.
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             scores = run_tasks(score, tasks, n_jobs, threads=threads)
-            for size, result in zip(sizes, scores, strict=True):
-                report(f"fold {fold.number}, {size} features")
-                fold_scores[-1].append(result)
-        held_out.append((test.target, _test_weight(train, test), train.n_rows))
+            for fold, _, train, test in prepared:
+                fold_scores.append([])
+                for size in sizes:
+                    fold_scores[-1].append(next(scores))
+                    report(f"fold {fold.number}, {size} features")
+                held_out.append((test.target, _test_weight(train, test), train.n_rows))
     kept = _feasible(selector, sizes, fold_scores)
     sizes, fold_scores = [sizes[i] for i in kept], [[fold[i] for i in kept] for fold in fold_scores]
     values = np.array([[score.score for score in fold] for fold in fold_scores])
@@ -108,6 +112,12 @@ def cross_validate(
     ceiling = _ceiling(selector.scoring, problem, [len(target) for target, _, _ in held_out])
     size = select_size(selector.rule, table, values, ceiling)
     return CrossValidation(sizes, fold_scores, held_out, table, size)
+
+
+def _prepared(selector: Any, size: int, seed: int, fold: Any) -> tuple[Any, ...]:
+    """Return a fold with its search, training and test rows."""
+    train = fold.train()
+    return fold, make_search(selector, train, seed).prepare(size), train, fold.test()
 
 
 def _feasible(selector: Any, sizes: list[int], scores: list[list[Any]]) -> list[int]:
@@ -140,11 +150,11 @@ def sizes_to_try(sizes: Any, allowed: Any) -> list[int]:
 
 def score_size(
     selector: Any,
+    scorer: Callable[..., float],
+    fold: Any,
     search: AnySearch,
     train: Problem,
     test: Problem,
-    scorer: Callable[..., float],
-    fold: Any,
     size: int,
 ) -> FoldScore | None:
     """Search and score one size on one fold; None if no subset has the required signs."""

@@ -138,8 +138,10 @@ def _select() -> _Parser:
     add = parser.add_argument_group("The table").add_argument
     add("-t", "--target", metavar="COLUMN", help="Predict this column: classes or numbers.")
     add("--positive", metavar="VALUE", help="Model this class (default: the last: 1, yes).")
-    tasks = ["classification", "regression"]
-    add("--task", metavar="TASK", choices=tasks, help="Force classification or regression.")
+    tasks = ["classification", "regression", "count", "amount", "survival"]
+    add("--task", metavar="TASK", choices=tasks, help=f"Force {', '.join(tasks)}.")
+    add("--exposure", metavar="COLUMN", help="Divide counts or amounts by this column.")
+    add("--event", metavar="COLUMN", help="Read whether the survival time ends with an event.")
     add("--drop", metavar="COLUMNS", help="Leave out columns.", **LIST)
     add("--keep", metavar="COLUMNS", help="Use columns that look like identifiers.", **LIST)
     add("--categories", metavar="COLUMNS", help="Read values or codes as categories.", **LIST)

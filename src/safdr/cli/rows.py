@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 BUILT_IN = "breast cancer"
 
+# Options that name a column which is then no feature.
+ROLES = ("time", "keep_together", "weight", "exposure", "event")
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -32,12 +35,23 @@ class Rows:
     target: Target
     weight: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
+    event: NDArray[np.bool_] | None = None  # of survival times
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The target as selectors take it."""
+        if self.event is None:
+            return self.target.values
+        y = np.empty(len(self.event), dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = self.event, self.target.values
+        return y
 
     def take(self, rows: NDArray[Any]) -> Rows:
         """Return some of the rows."""
         indices = np.flatnonzero(rows) if rows.dtype == bool else rows
         others: list[Any] = [
-            None if each is None else each[indices] for each in (self.weight, self.groups)
+            None if each is None else each[indices]
+            for each in (self.weight, self.groups, self.event)
         ]
         return Rows(self.table.take(indices), self.target.take(indices), *others)
 
@@ -67,7 +81,7 @@ def open_table(options: argparse.Namespace) -> tuple[pa.Table, list[str]]:
         raise UsageError(f"-t COLUMN is needed: one of {listed(columns)}.")
     for name in ("drop", "keep", "categories", "numbers", "by"):
         setattr(options, name, all_names(getattr(options, name), columns))
-    roles = [options.time, options.keep_together, options.weight, *options.by]
+    roles = [getattr(options, name) for name in ROLES] + options.by
     for name in (options.target, *roles):
         if name is not None and name not in columns:
             raise unknown_column(name, columns)
@@ -90,17 +104,37 @@ def _rows(options: argparse.Namespace, table: pa.Table, target: Target | None = 
     """Return the rows whose target is known; `target` is that of the training rows."""
     if target is None:
         how = {name: getattr(options, name) for name in ("positive", "task", "na", "numbers")}
+        if options.task in ("count", "amount", "survival"):
+            how["task"] = "regression"
         target = learn_target(table, options.target, **how)
     target, known = target.of(table)
     table = table.filter(known)
     weight = None if options.weight is None else row_weights(table, options.weight)
     groups = None if options.keep_together is None else row_groups(table, options.keep_together)
-    return Rows(table, target, weight, groups)
+    event = None if options.event is None else _events(options, table)
+    if options.exposure is not None:
+        weight = row_weights(table, options.exposure)
+        if not (weight > 0).all():
+            raise TableError(f"The exposures in {options.exposure!r} must be positive.")
+        target = replace(target, values=target.values / weight)
+    return Rows(table, target, weight, groups, event)
+
+
+def _events(options: argparse.Namespace, table: pa.Table) -> NDArray[np.bool_]:
+    """Return which rows have an event: the last of two values, such as 1, true or yes."""
+    how: Any = {"task": "classification", "na": options.na}
+    events, known = learn_target(table, options.event, **how).of(table)
+    if len(events.classes) != 2 or not known.all():
+        raise TableError(
+            f"The column {options.event!r} must hold two values, such as 0 and 1, in every row; "
+            f"got {listed(events.classes)}."
+        )
+    return np.asarray(events.values == 1)
 
 
 def make_encoder(options: argparse.Namespace, missing: str | None) -> TableEncoder:
     """Return the encoder that the options ask for."""
-    roles = (options.target, options.time, options.keep_together, options.weight)
+    roles = (options.target, *(getattr(options, name) for name in ROLES))
     used = {*options.keep, *options.categories, *options.numbers} - {options.target}
     return TableEncoder(
         drop=[*options.drop, *(n for n in roles if n is not None and n not in used)],
@@ -150,7 +184,8 @@ def _split(options: argparse.Namespace, rows: Rows) -> tuple[Rows, Rows | None, 
     """Return training rows, held-out rows and notes."""
     if options.test is not None:
         table, notes = read_table(options.test)
-        for name in (options.target, options.weight, options.keep_together, *options.by):
+        needed = [getattr(options, name) for name in ROLES if name != "time"]
+        for name in (options.target, *needed, *options.by):
             if name is not None and name not in table.column_names:
                 raise UsageError(f"--test: {unknown_column(name, table.column_names)}")
         return rows, _rows(options, table, rows.target), notes

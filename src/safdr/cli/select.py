@@ -15,13 +15,13 @@ from safdr.cli.app import parse
 from safdr.cli.errors import UsageError
 from safdr.cli.names import FeatureNames
 from safdr.cli.output import STANDARD_OUTPUT, check_outputs, print_result, write_outputs
-from safdr.cli.rows import Prepared, Rows, prepare
+from safdr.cli.rows import ROLES, Prepared, Rows, prepare
 
 if TYPE_CHECKING:
     pass
 
-# Options that name a column which is then no feature.
-ROLES = ("time", "keep_together", "weight")
+# Families of the tasks.
+FAMILIES = {"count": "poisson", "amount": "gamma"}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -43,6 +43,8 @@ def run(options: argparse.Namespace) -> None:
     raw = rows.encoder.read(rows.train.table)
     predict = getattr(selector, "decision_function", None) or selector.predict
     sums = np.asarray(predict(rows.X))
+    if options.task in FAMILIES:  # on the scale of the link
+        sums = np.log(sums)
     try:
         files = write_outputs(options, report, raw, sums)
     except (OSError, ValueError):
@@ -73,8 +75,12 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--time holds out rows, and --test-size 0 none. Leave one of them out.")
     if options.test and options.time:
         raise UsageError("--test and --time both hold out rows. Leave one of them out.")
-    if options.positive is not None and options.task == "regression":
-        raise UsageError("--positive is for classes, and --task regression has none.")
+    if options.positive is not None and options.task not in (None, "classification"):
+        raise UsageError(f"--positive is for classes, and --task {options.task} has none.")
+    if (options.event is None) == (options.task == "survival"):
+        raise UsageError("--task survival and --event COLUMN go together.")
+    if options.exposure and (options.task not in FAMILIES or options.weight):
+        raise UsageError("--exposure is for --task count or amount, without --weight.")
     if isinstance(options.k, int) and options.rule is not None:
         raise UsageError(
             f"--rule chooses a size, and -k {options.k} gives one. Use -k 1-{options.k}."
@@ -89,11 +95,14 @@ def make_selector(options: argparse.Namespace, rows: Prepared, names: FeatureNam
     by_class = rows.train.target.task == "classification"
     if options.balanced and not by_class:
         raise UsageError("--balanced is for classes; the target is numbers.")
-    kind = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
+    kind: Any = safdr.AnnealingSelectorCV if by_class else safdr.AnnealingRegressorSelectorCV
+    kind = safdr.AnnealingSurvivalSelectorCV if options.task == "survival" else kind
     given: dict[str, Any] = {"constraints": safdr.Constraints(**constraints)} if constraints else {}
     wanted = "NAME=NUMBER, such as height=2.5"
     if costs := names.pairs("--cost", options.cost, wanted, float):
         given["feature_cost"] = costs
+    if options.task in FAMILIES:
+        given["family"] = FAMILIES[options.task]
     if options.balanced:
         given["class_weight"] = "balanced"
     if rows.train.groups is not None:
@@ -131,7 +140,7 @@ def _within(loss: float) -> Callable[[dict[str, Any]], int]:
 
 
 def _fit(selector: Any, X: Any, rows: Rows) -> None:
-    selector.fit(X, rows.target.values, sample_weight=rows.weight, groups=rows.groups)
+    selector.fit(X, rows.y, sample_weight=rows.weight, groups=rows.groups)
 
 
 def _warned(caught: Sequence[warnings.WarningMessage]) -> list[str]:
@@ -154,9 +163,9 @@ def _report(
     return Report.from_estimator(
         selector,
         rows.X,
-        target.values,
+        train.y,
         X_test=rows.X_test,
-        y_test=None if test is None else test.target.values,
+        y_test=None if test is None else test.y,
         sample_weight=train.weight,
         sample_weight_test=None if test is None else test.weight,
         groups=train.groups,

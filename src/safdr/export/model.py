@@ -14,7 +14,12 @@ from scipy.special import expit, softmax
 FloatArray = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
 
-OUTPUTS = {"identity": ["prediction"], "logit": ["log_odds", "probability"]}
+OUTPUTS = {
+    "identity": ["prediction"],
+    "log": ["prediction"],
+    "log_hazard": ["risk_score"],
+    "logit": ["log_odds", "probability"],
+}
 
 
 class ExportError(ValueError):
@@ -107,7 +112,9 @@ class Model:
         """Return the numeric outputs of rows, one column each."""
         if self.link == "softmax":
             return np.asarray(softmax(sums, axis=1))
-        if self.link == "identity":
+        if self.link == "log":
+            return np.asarray(np.exp(sums))
+        if self.link in ("identity", "log_hazard"):
             return sums if self.limits is None else np.clip(sums, *self.limits)
         offset, factor = self.points or (0.0, 0.0)
         outputs = [sums, expit(sums), offset - factor * sums]

@@ -85,6 +85,9 @@ def _add_term(graph: _Graph, term: Term) -> str:
 
 def _add_outputs(graph: _Graph, model: Model, sums: str) -> list[Any]:
     names = model.outputs
+    if model.link == "log":
+        graph.node("Exp", sums, output=names[0])
+        return [graph.info(names[0])]
     ends = [graph.constant(end) for end in model.limits or (-math.inf, math.inf)]
     graph.node("Clip", sums, *ends, output=names[0])
     if model.link == "logit":

@@ -77,13 +77,15 @@ SCORES = {
 def to_python(model: Model, _: str) -> bytes:
     """Write the model as a Python file; names and labels are ASCII literals."""
     value, points = "value", ""
+    if model.link == "log":
+        value = "math.exp(value)"
     if model.limits:
         low, high = model.limits
         value = f"min(max(value, {low!r}), {high!r})"
     if model.points:
         offset, factor = model.points
         points = f", {offset!r} - {factor!r} * value"
-    score = SCORES[model.link].format(
+    score = SCORES.get(model.link, SCORES["identity"]).format(
         value=value,
         points=points,
         positive=ascii(model.classes[-1:])[1:-2],

@@ -51,6 +51,8 @@ def _outputs(model: Model, scores: list[str]) -> list[str]:
         offset, factor = map(_number, model.points or (0, 0))
         outputs = [f"1 / (1 + {_power(f'-{score}')})", f"{offset} - {factor} * {score}"]
         return outputs if model.points else outputs[:1]
+    if model.link == "log":
+        return [_power(score)]
     if model.limits is None:
         return [score]
     # Without LEAST and GREATEST, which SQLite lacks.

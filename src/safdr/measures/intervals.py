@@ -1,4 +1,4 @@
-"""Means, shares and R² with intervals of 95 %.
+"""Means, shares, R² and explained deviance with intervals of 95 %.
 
 An interval is a list ``[value, low, high]``, or ``[value]`` if the rows are too few for one.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 from scipy.stats import norm, t
 
 FloatArray = NDArray[np.float64]
@@ -65,9 +66,24 @@ def mean_interval(values: Any, weight: Any = None) -> list[float]:
 
 def r2_interval(y: FloatArray, predicted: FloatArray, weight: Any = None) -> list[float]:
     """Return R² with its interval, by the delta method on the scale of log(1 - R²)."""
+    return _explained(lambda mean: (y - mean) ** 2, y, predicted, weight)
+
+
+def poisson_interval(y: FloatArray, predicted: FloatArray, weight: Any = None) -> list[float]:
+    """Return the share of the Poisson deviance that is explained, with its interval."""
+    return _explained(lambda mean: xlogy(y, y / mean) - y + mean, y, predicted, weight)
+
+
+def gamma_interval(y: FloatArray, predicted: FloatArray, weight: Any = None) -> list[float]:
+    """Return the share of the gamma deviance that is explained, with its interval."""
+    return _explained(lambda mean: y / mean - 1 - np.log(y / mean), y, predicted, weight)
+
+
+def _explained(loss: Any, y: FloatArray, predicted: FloatArray, weight: Any) -> list[float]:
+    """Return the share of a loss that predictions explain, with its interval."""
     share = as_weights(weight, len(y))
     share = share / share.sum()
-    errors, about_mean = (y - predicted) ** 2, (y - share @ y) ** 2
+    errors, about_mean = loss(predicted), loss(share @ y)
     variance = share @ about_mean
     lost = float(share @ errors / variance)
     if lost == 0:

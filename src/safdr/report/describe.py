@@ -22,7 +22,13 @@ from safdr.report.held_out import describe_rows
 from safdr.report.model import describe_model
 from safdr.report.questions import MAX_OTHERS, OFTEN, Questions
 from safdr.report.reading import Features, Found, Rows
-from safdr.report.scores import Predicted, class_codes, describe_score, predict
+from safdr.report.scores import (
+    Predicted,
+    class_codes,
+    default_score,
+    describe_score,
+    predict,
+)
 
 SCHEMA = 2
 # Keys whose lists may be empty.
@@ -82,7 +88,7 @@ def describe(
     if test is not None and predicted is not None:
         result["test"] = _test(test, predicted, model, order)
     _add_details(result, details)
-    leaks = find_leaks(columns, codes, [features.column_names[j] for j in selector.subset_])
+    leaks = find_leaks(columns, np.abs(codes), [features.column_names[j] for j in selector.subset_])
     result["warnings"] = find_warnings(result, leaks, details.get("warnings", ()))
     return {k: v for k, v in plain(result).items() if v not in ({}, []) or k in ALWAYS}
 
@@ -108,6 +114,8 @@ def _target(selector: Any, y: Any, codes: Any) -> Found:
         classes = selector.classes_.tolist()
         counts = np.bincount(codes, minlength=len(classes))
         return target | {"task": "classification", "classes": classes, "counts": counts}
+    if default_score(selector)[0] == "concordance":
+        return target | {"task": "survival", "events": int((codes > 0).sum())}
     moments = {"mean": codes.mean(), "sd": codes.std()} if codes.ndim == 1 else {}
     return target | {"task": "regression"} | moments
 

@@ -39,6 +39,8 @@ def figures(result: Result) -> dict[str, str]:
         found["roc"] = _drawn(_roc, result, "roc")
     if len(test.get("bins", [])) > 1:
         found["calibration"] = _drawn(_calibration, result, "calibration")
+    if "survival" in test:
+        found["survival"] = _drawn(_survival, result, "survival")
     return found
 
 
@@ -75,6 +77,17 @@ def _roc(ax: Any, result: Result) -> None:
     ax.plot(curve["fpr"], curve["tpr"], color=FIRST)
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")
+
+
+def _survival(ax: Any, result: Result) -> None:
+    """Draw the share of rows without an event, by thirds of the risk."""
+    thirds = result["test"]["survival"]
+    for curve, colour in zip(thirds, (FIRST, NEUTRAL, SECOND), strict=False):
+        ax.step(curve["times"], curve["survival"], where="post", color=colour, label=curve["risk"])
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("time")
+    ax.set_ylabel("share without an event")
+    ax.legend(title="risk")
 
 
 def _calibration(ax: Any, result: Result) -> None:

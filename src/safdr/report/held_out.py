@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safdr.measures import calibration, intervals, ranking, segments
+from safdr.measures import calibration, intervals, ranking, segments, survival
 from safdr.measures.inference import fit_least_squares, fit_logistic
 from safdr.report.reading import Found
 from safdr.report.scores import FloatArray, Predicted, score_of
@@ -24,7 +24,9 @@ def describe_rows(
     if len(np.unique(rows.y)) < max(2, len(rows.classes)):
         note = "The held-out rows do not hold every class: nothing can be measured."
         return result | {"note": note}
-    if not rows.classes:
+    if rows.score_name == "concordance":
+        result["survival"] = survival.thirds(rows.y, rows.score, rows.weight)
+    elif not rows.classes:
         result |= calibration.errors(rows.y, rows.score, rows.weight)
     elif len(rows.classes) == 2:
         result |= _two_classes(rows)
@@ -68,6 +70,8 @@ def _segment(rows: Predicted, label: str, mask: NDArray[np.bool_]) -> Found:
     result: Found = {"name": label, "n": int(mask.sum())}
     if not mask.any():
         return result
+    if rows.score_name == "concordance":
+        return result | {"score": score_of(rows, mask)}
     observed, predicted = _observed(rows, mask)
     weight = None if rows.weight is None else rows.weight[mask]
     mean = intervals.mean_interval if not rows.classes else intervals.rate_interval

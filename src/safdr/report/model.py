@@ -15,7 +15,12 @@ from safdr.report.reading import Features, Found
 
 FloatArray = NDArray[np.float64]
 
-KINDS = {"LogisticModel": "logistic", "LinearModel": "linear"}
+KINDS = {
+    "LogisticModel": "logistic",
+    "LinearModel": "linear",
+    "LogLinearModel": "log-linear",
+    "CoxModel": "proportional hazards",
+}
 # Rows on which the terms must reproduce the predictions of the model.
 CHECKED_ROWS = 200
 
@@ -102,6 +107,10 @@ def _link(model: Any, columns: FloatArray, sums: FloatArray) -> str | None:
         return values.shape == wanted.shape and np.allclose(values, wanted, atol=1e-9)
 
     if not hasattr(model, "classes_"):
+        if hasattr(model, "cumulative_hazard_"):
+            return "log_hazard" if same(sums, model.predict(rows)) else None
+        if sums.shape[1] == 1 and same(np.exp(np.minimum(sums, 700)), model.predict(rows)):
+            return "log"
         clips = getattr(model, "clip", False)
         predicted = np.clip(sums, model.target_min_, model.target_max_) if clips else sums
         link = "identity" if sums.shape[1] == 1 else ""

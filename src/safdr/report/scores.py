@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from safdr.measures import intervals, ranking
+from safdr.measures import intervals, ranking, survival
 from safdr.report.reading import Found, Rows, name_of
 
 FloatArray = NDArray[np.float64]
@@ -25,6 +24,10 @@ MAX_NUMBERS = 1e8
 N_FOLDS = 5
 # R² of fewer rows says nothing.
 MIN_ROWS_FOR_R2 = 10
+INTERVALS = {
+    "explained_poisson_deviance": intervals.poisson_interval,
+    "explained_gamma_deviance": intervals.gamma_interval,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +45,15 @@ class Predicted:
     # Mask of these rows among the given ones.
     kept: NDArray[np.bool_]
     classes: list[Any]
+    # "r2", "roc_auc" and so on.
+    score_name: str
 
 
 def class_codes(selector: Any, y: Any) -> NDArray[Any]:
-    """Return the target as codes of classes, or as numbers."""
+    """Return the target as codes of classes, as numbers, or as times (negative if censored)."""
+    if names := getattr(getattr(y, "dtype", None), "names", None):
+        event, time = (np.asarray(y[name]) for name in names)
+        return np.where(event, time, -time).astype(np.float64)
     if not hasattr(selector, "classes_"):
         return np.asarray(y, dtype=np.float64)
     labels, classes = np.asarray(y), selector.classes_
@@ -77,12 +85,18 @@ def predict(selector: Any, rows: Rows) -> Predicted:
         None if weight is None else weight[kept],
         kept,
         classes,
+        default_score(selector)[0],
     )
 
 
-def default_score(classes: Sequence[Any]) -> tuple[str, float]:
+def default_score(selector: Any) -> tuple[str, float]:
     """Return the name of the default score, and its value by chance."""
-    return ("r2", 0.0) if not classes else ("roc_auc" if len(classes) == 2 else "roc_auc_ovr", 0.5)
+    if hasattr(selector, "predict_survival_function"):
+        return "concordance", 0.5
+    if (family := getattr(selector, "family", "gaussian")) != "gaussian":
+        return f"explained_{family}_deviance", 0.0
+    n_classes = len(getattr(selector, "classes_", ()))
+    return {0: ("r2", 0.0), 2: ("roc_auc", 0.5)}.get(n_classes, ("roc_auc_ovr", 0.5))
 
 
 def score_of(predicted: Predicted, rows: NDArray[np.bool_] | None = None) -> list[float]:
@@ -91,9 +105,12 @@ def score_of(predicted: Predicted, rows: NDArray[np.bool_] | None = None) -> lis
     y, score = predicted.y[rows], predicted.score[rows]
     weight = None if predicted.weight is None else predicted.weight[rows]
     n_classes, probabilities = len(predicted.classes), predicted.probabilities
+    if predicted.score_name == "concordance":
+        return survival.concordance_interval(y, score, weight)
     if not n_classes:
         enough = len(y) >= MIN_ROWS_FOR_R2 and y.ndim == 1 and np.ptp(y) > 0
-        return intervals.r2_interval(y, score, weight) if enough else []
+        interval = INTERVALS.get(predicted.score_name, intervals.r2_interval)
+        return interval(y, score, weight) if enough else []
     if np.bincount(y, minlength=n_classes).min() < 1:
         return []
     if n_classes == 2:
@@ -112,7 +129,7 @@ def describe_score(
     groups: Any,
 ) -> Found:
     """Return the name of the score, what chance gives, and its values."""
-    name, chance = default_score(list(getattr(selector, "classes_", ())))
+    name, chance = default_score(selector)
     scoring = getattr(selector, "scoring", None)
     is_default = scoring is None or scoring == name
     result: Found = {"name": name, "chance": chance} if is_default else {"name": name_of(scoring)}

@@ -15,8 +15,8 @@ from safdr._engine.subsets import distinct
 
 BoolArray = NDArray[np.bool_]
 
-# A thread takes 20 µs to start: too long for calls with fewer multiplications than this (100 µs).
-MIN_THREADED_WORK = 1e6
+# Sweeps with fewer multiplications (100 µs) are worth neither threads nor an inverse.
+SMALL_WORK = 1e6
 
 # Sweeps of one call, so that Python takes a small share of the time; one if a sweep has more
 # multiplications than MAX_WORK (20 ms).
@@ -67,7 +67,8 @@ class CompiledChains:
         sizes = self._size, len(constraints.include), n_usable
         # Value of all usable features, if the core looks for those that are left out.
         self._whole = None
-        if n_proposals and n_usable < 2 * self._size:  # without sweeps it does not pay
+        work = len(selections) * n_proposals * self.width**2
+        if n_usable < 2 * self._size and work > SMALL_WORK:
             self._whole = self._look_for_others(n_usable)
         if self._whole is not None:
             sizes = n_usable - self._size, 0, n_usable - len(constraints.include)
@@ -101,7 +102,7 @@ class CompiledChains:
             np.ascontiguousarray(beta, dtype=np.float64),
             np.ascontiguousarray(batch, dtype=np.int64),
             n_proposals=self.n_proposals,
-            n_threads=self._n_threads if self._work > MIN_THREADED_WORK else 1,
+            n_threads=self._n_threads if self._work > SMALL_WORK else 1,
         )
         if self._whole is not None:
             values = self._whole - values

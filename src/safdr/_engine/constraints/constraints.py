@@ -97,11 +97,13 @@ class AllowedSubsets:
 
     @cached_property
     def lengths(self) -> IntArray:
+        if self.swaps_alone:
+            return np.ones(self.n_groups, dtype=np.int64)
         return np.array([len(group) for group in self.groups])
 
     @cached_property
     def columns(self) -> IntArray:
-        return np.concatenate(self.groups)
+        return np.arange(self.n_features) if self.swaps_alone else np.concatenate(self.groups)
 
     @cached_property
     def group_of(self) -> IntArray:
