@@ -258,7 +258,6 @@ class Search:
     # ---- Models ---------------------------------------------------------------------------------
 
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
-        """Fit the candidates; without a fitter the criterion is the loss."""
         if self.fitter is None:
             return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
@@ -312,7 +311,6 @@ class Search:
 
 
 def _check_finite(values: FloatArray) -> None:
-    """Raise an error if a criterion never returned a number."""
     if not np.isfinite(values).any():
         raise ValueError(
             "criterion gave no finite value for any subset that was visited. It must return a "

@@ -181,7 +181,6 @@ def score_size(
 
 
 def calibrates(selector: Any) -> bool:
-    """Return True if the final model gets a calibration slope."""
     return bool(selector.criterion == "auto") and selector.estimator is None
 
 

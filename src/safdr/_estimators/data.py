@@ -56,12 +56,10 @@ class Problem:
     # ---- Rows and columns ---------------------------------------------------------------------
 
     def take(self, rows: Any) -> Self:
-        """Return the problem of some of the rows."""
         weight = None if self.row_weight is None else self.row_weight[rows]
         return replace(self, X=take_rows(self.X, rows), y=self.y[rows], row_weight=weight)
 
     def columns(self, which: IntArray) -> Self:
-        """Return the problem of some of the columns, which are copied."""
         return replace(
             self,
             X=take_columns(self.X, which),
@@ -154,7 +152,6 @@ class Problem:
     # ---- What a search needs ------------------------------------------------------------------
 
     def criterion(self, ridge: Ridge) -> Criterion:
-        """Return the criterion of all columns, with its matrix A."""
         if self.is_wide:
             check_products(self.n_features)
         how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_a_weight}
@@ -233,7 +230,6 @@ class Problem:
 
     @staticmethod
     def default_splitter(seed: int) -> Any:
-        """Return the five splits of the paper, three quarters to one quarter."""
         raise NotImplementedError
 
     @property
@@ -300,7 +296,6 @@ class ClassProblem(Problem):
 
     @property
     def family(self) -> Any:
-        """Log-loss of two classes; None for more."""
         return LOGISTIC if len(self.classes) == 2 else None
 
     @property
@@ -357,7 +352,6 @@ class RegressionProblem(Problem):
         return self.y.reshape(len(self.y), -1)
 
     def check(self) -> None:
-        """Raise an error if an output is constant."""
         if len(self.y) < 2:
             raise ValueError(f"At least 2 rows with a weight are needed; got {len(self.y)}.")
         if np.any(np.ptp(self.outputs, axis=0) == 0):

@@ -13,7 +13,6 @@ from safdr.errors import ParameterError
 
 
 def device_search(recipe: Any, device: Any) -> Search:
-    """Return the search among all columns on a device."""
     problem = recipe.problem
     _check(recipe, device)
     from safdr._engine.device.criterion import RowsOnDevice
@@ -37,7 +36,6 @@ def device_search(recipe: Any, device: Any) -> Search:
 
 
 def _check(recipe: Any, device: Any) -> None:
-    """Raise an error if no device can search this problem."""
     problem = recipe.problem
     allowed = problem.allowed
     if device is None:

@@ -100,7 +100,6 @@ def evaluate_subsets(
 def evaluate_rows(
     selector: Any, problem: Problem, subsets: IntArray, n_threads: int
 ) -> SubsetEvaluation:
-    """Evaluate subsets that are sorted and padded with -1."""
     # A matrix of the columns in use is enough, with the other columns of their groups.
     columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
     part = problem.columns(columns)
@@ -130,7 +129,6 @@ def make_evaluate(
 
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:
-    """Return sorted columns of each subset, padded with -1."""
     if isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu":
         subsets = [row[row >= 0] for row in subsets]
     features, rows = features_of(selector, problem), []

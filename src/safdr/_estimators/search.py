@@ -121,7 +121,6 @@ class Recipe:
     # ---- Columns ------------------------------------------------------------------------------
 
     def columns(self, size: int) -> IntArray:
-        """Return the sorted columns that the screen keeps for a size."""
         if self._screen.width(size) < self.problem.n_features:
             return self._screen.columns(size)
         return self.usable
@@ -283,7 +282,6 @@ def model_of(
 
 
 def model_on(selector: Any, problem: Problem, subset: IntArray, seed: int) -> Any:
-    """Return the model of a selector, fitted to a subset."""
     if selector.estimator is not None:
         model = seeded(selector.estimator, seed)
         return fit_model(model, problem.X[:, subset], problem.y, problem.sample_weight)

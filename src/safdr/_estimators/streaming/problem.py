@@ -79,7 +79,6 @@ class StreamedProblem(Problem):
 
     @property
     def n_units(self) -> int:
-        """Number of parts that `take` divides the rows into."""
         return len(self.buckets)
 
     def take(self, rows: Any) -> Self:
@@ -151,7 +150,6 @@ class StreamedFold(Fold):
     """Buckets to learn from, and buckets to score."""
 
     def scorer_params(self) -> dict[str, Any]:
-        """Return the weights of the sampled test rows."""
         return {"sample_weight": self.test().row_weight}
 
 
@@ -184,7 +182,6 @@ class StreamedLogLinear(StreamedProblem, LogLinearProblem):
 
     @property
     def sample_weight(self) -> FloatArray | None:
-        """Weights whose sum is the number of rows."""
         weight: Any = self.row_weight
         return np.asarray(weight * self.rows_of_weight)
 
