@@ -23,7 +23,7 @@ from safdr._engine.annealing.functions import (
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.population import PopulationSettings
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import Batches, batch_criteria, batch_share
+from safdr._engine.batches import batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.descent import LossDescent
@@ -218,12 +218,9 @@ class Search:
         known = self._batches.get(share)
         if known is None:
             self._batches.clear()  # frees the memory of the others
-            known = self._batches[share] = self._draw_batches(self.noise, share)
+            how = self.settings.n_batches, share, self.seed
+            known = self._batches[share] = self.noise.draw(self.criterion, *how)
         return known
-
-    def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
-        n_batches, n_features = self.settings.n_batches, self.constraints.n_features
-        return batch_criteria(noise, n_batches, share, n_features, self.seed)
 
     # ---- Candidates -----------------------------------------------------------------------------
 

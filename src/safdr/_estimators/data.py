@@ -170,10 +170,10 @@ class Problem:
         weight, outputs = self.relative_weight, self.output_matrix
         return moments_of(self.X, codes, self.n_classes, weight, outputs, out=out)
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         """Return where criteria of random batches of the units come from."""
         codes = self.unit_codes
-        return Batches(codes, np.bincount(codes), criterion, self.moments)
+        return Batches(codes, np.bincount(codes), self.moments)
 
     @property
     def unit_codes(self) -> IntArray:

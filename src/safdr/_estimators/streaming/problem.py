@@ -112,9 +112,9 @@ class StreamedProblem(Problem):
         """Class of each bucket: they have rows of all classes."""
         return np.zeros(self.n_units, dtype=np.int64)
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return replace(super().batches(criterion), counts=counts)
+        return replace(super().batches(), counts=counts)
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
@@ -192,7 +192,7 @@ class StreamedLogLinear(StreamedProblem, LogLinearProblem):
 
     column_criterion = criterion
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         """Return where criteria of random batches of the buckets come from."""
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return Batches(self.unit_codes, counts, criterion, self.moments)
+        return Batches(self.unit_codes, counts, self.moments)
