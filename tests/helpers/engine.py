@@ -320,7 +320,7 @@ def search(
         settings=make(**settings),
         seed=seed,
         fitter=problem.fitter(C, criterion),
-        noise=problem.batches() if batches else None,
+        batches=problem.batches() if batches else None,
         constraints=allowed or problem.allowed,
         cost=cost,
     )
@@ -373,7 +373,7 @@ def device_search(X, y, *, C=1.0, seed=0, allowed=None, cost=None, batches=True,
     rows = _rows_on_device(problem_of(X, y))
     return DeviceSearch(
         rows.criterion(1e-6),
-        noise=rows if batches else None,
+        batches=rows if batches else None,
         settings=_loop.AnnealingSettings(**settings),
         seed=seed,
         fitter=fitter(X, y, None, C),

@@ -57,7 +57,7 @@ class Search:
         seed: int,
         constraints: AllowedSubsets,
         fitter: Fitter | None = None,
-        noise: Any = None,  # batches, or rows on a device
+        batches: Any = None,  # of rows, or rows on a device
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
         descends: bool = False,
@@ -68,7 +68,7 @@ class Search:
         self.settings = settings
         self.seed = seed
         self.fitter = fitter
-        self.noise = noise
+        self.batches = batches
         self.constraints = constraints
         self.cost = cost
         self.function = function
@@ -78,8 +78,8 @@ class Search:
         # search chooses among the same replicas.
         self.forward = forward
         self.default = default
-        # Batches of one share of the rows, which most sizes use.
-        self._batches: dict[float, CriterionStack] = {}
+        # Criteria of the batches of one share of the rows, which most sizes use.
+        self._drawn: dict[float, CriterionStack] = {}
 
     def among(self, columns: IntArray) -> Search:
         """Return the same search among some of the columns."""
@@ -209,17 +209,17 @@ class Search:
 
     def _batches_for(self, n_columns: int) -> CriterionStack | None:
         """Return criteria of batches large enough for so many columns; None: all rows."""
-        if self.noise is None:
+        if self.batches is None:
             return None
-        share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
+        share = batch_share(self.settings.batch_fraction, n_columns, self.batches)
         if share >= 1.0:
             return None
         # Threads may come here at the same time; they compute the same.
-        known = self._batches.get(share)
+        known = self._drawn.get(share)
         if known is None:
-            self._batches.clear()  # frees the memory of the others
+            self._drawn.clear()  # frees the memory of the others
             how = self.settings.n_batches, share, self.seed
-            known = self._batches[share] = self.noise.draw(self.criterion, *how)
+            known = self._drawn[share] = self.batches.draw(self.criterion, *how)
         return known
 
     # ---- Candidates -----------------------------------------------------------------------------

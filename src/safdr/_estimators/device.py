@@ -29,7 +29,7 @@ def device_search(recipe: Any, device: Any) -> Search:
         settings=recipe.settings,
         seed=recipe.seed,
         fitter=recipe.fitter(problem),
-        noise=rows,
+        batches=rows,
         constraints=problem.allowed,
         cost=problem.cost,
     )

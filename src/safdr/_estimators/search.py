@@ -200,7 +200,7 @@ class Recipe:
         fitter = self.fitter(problem, criterion)
         if criterion is None:
             return Search(None, function=self.evaluate(problem), fitter=fitter, **how)
-        how["noise"] = problem.batches()
+        how["batches"] = problem.batches()
         if not self.descends:
             return Search(criterion, fitter=fitter, **how)
         linear = fitter if self.estimator is None else problem.fitter(self.C, criterion)
