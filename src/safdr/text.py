@@ -80,6 +80,11 @@ def shortfall(share: float) -> str:
     return "less than 0.01\u00a0%" if share < 1e-4 else f"{number(100 * share, 2)}\u00a0%"
 
 
+def p_value(value: float) -> str:
+    """Write a p-value for a table."""
+    return "< 0.001" if value < 1e-3 else f"{value:.2g}"
+
+
 def count(n: int, noun: str) -> str:
     """Write a number with its noun."""
     plural = noun + "s" if noun[-1] not in "sx" else noun + "es"
