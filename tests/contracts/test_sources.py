@@ -225,7 +225,7 @@ def test_batches_are_of_different_rows_on_the_scale_of_all(problem):
     selector = of_size(3, task)
     rows = read_problem(selector, Stream(table, sample_rows=400), "y", "w", 0).usable()
     criterion = rows.criterion(1e-6)
-    A, _ = engine.batch_criteria(rows.batches(criterion), 6, 0.5, 8)
+    A, _ = engine.batch_criteria(rows, criterion, 6, 0.5)
     np.testing.assert_allclose(A.mean(axis=0), criterion.A, atol=0.05)
     # Variances differ by about sqrt(2 / 1200) if the scale is that of all rows.
     assert 0.01 < A.std(axis=0).diagonal().mean() < 0.1

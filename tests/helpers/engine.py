@@ -218,9 +218,9 @@ def affordable_batches(n_batches, n_features):
     return _batches.affordable_batches(n_batches, n_features)
 
 
-def batch_criteria(batches, n_batches, share, n_features, seed=0):
+def batch_criteria(problem, criterion, n_batches, share, seed=0):
     """Return A and D of random batches of a problem."""
-    return _batches.batch_criteria(batches, n_batches, share, n_features, seed)
+    return problem.batches().draw(criterion, n_batches, share, seed)
 
 
 def batch_stack(X, y, n_batches, fraction, size=1, seed=0, weight=None, shrinkage=1e-6):
@@ -320,7 +320,7 @@ def search(
         settings=make(**settings),
         seed=seed,
         fitter=problem.fitter(C, criterion),
-        noise=problem.batches(criterion) if batches else None,
+        batches=problem.batches() if batches else None,
         constraints=allowed or problem.allowed,
         cost=cost,
     )
@@ -373,7 +373,7 @@ def device_search(X, y, *, C=1.0, seed=0, allowed=None, cost=None, batches=True,
     rows = _rows_on_device(problem_of(X, y))
     return DeviceSearch(
         rows.criterion(1e-6),
-        noise=rows if batches else None,
+        batches=rows if batches else None,
         settings=_loop.AnnealingSettings(**settings),
         seed=seed,
         fitter=fitter(X, y, None, C),

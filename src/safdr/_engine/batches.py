@@ -33,25 +33,22 @@ class Batches:
 
     codes: IntArray  # class of each unit
     counts: IntArray  # rows of each class
-    criterion: Criterion  # of all rows
     # Moments of the units with their codes; -1 leaves a unit out. They may be written to an array.
     moments_of: Callable[[IntArray, FloatArray], Moments]
 
-
-def batch_criteria(
-    batches: Batches, n_batches: int, share: float, n_features: int, seed: int
-) -> CriterionStack:
-    """Return criteria of random batches, each with a share of the units."""
-    A = np.empty((affordable_batches(n_batches, n_features), n_features, n_features))
-    D, of_all = [], batches.criterion
-    rng = np.random.default_rng(np.random.SeedSequence([seed]))
-    for out, codes in zip(A, draw_batches(batches.codes, len(A), share, rng), strict=True):
-        moments = batches.moments_of(codes, out)
-        found = make_criterion(moments, of_all.ridge, like=of_all)
-        if moments.within is not out:
-            out[:] = found.A
-        D.append(found.D)
-    return A, np.array(D)
+    def draw(self, of_all: Criterion, n_batches: int, share: float, seed: int) -> CriterionStack:
+        """Return criteria of random batches, each with a share of the units."""
+        n = of_all.n_features
+        A = np.empty((affordable_batches(n_batches, n), n, n))
+        D = []
+        rng = np.random.default_rng(np.random.SeedSequence([seed]))
+        for out, codes in zip(A, draw_batches(self.codes, len(A), share, rng), strict=True):
+            moments = self.moments_of(codes, out)
+            found = make_criterion(moments, of_all.ridge, like=of_all)
+            if moments.within is not out:
+                out[:] = found.A
+            D.append(found.D)
+        return A, np.array(D)
 
 
 def affordable_batches(n_batches: int, n_features: int) -> int:

@@ -45,7 +45,6 @@ class CentredRows:
 
     @cached_property
     def moments(self) -> Marginals:
-        """Moments of all columns, without outputs."""
         mean, squares = np.zeros((2, self._n_classes, self.shape[1]))
         labels = np.flatnonzero(self._total)
         members = [(label, np.flatnonzero(self._codes == label)) for label in labels]

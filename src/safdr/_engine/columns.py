@@ -116,7 +116,6 @@ class RowColumns:
         return self._rows.columns(which) / self._divisor[which]
 
     def sum_of_squares(self) -> float:
-        """Return the sum of squares of A without the ridge, computed from the row products."""
         every = np.arange(self._n_columns)
         exact = self.n_rows <= MAX_ROWS_EXACT
         rng = np.random.default_rng(0)

@@ -145,12 +145,6 @@ def criterion_of_rows(
     return Criterion(source, D, scale, source.ridge, redundant, marginals=moments)
 
 
-def stack_criteria(criteria: Sequence[Criterion]) -> CriterionStack:
-    if len(criteria) == 1:
-        return criteria[0].A[None], criteria[0].D[None]
-    return np.stack([c.A for c in criteria]), np.stack([c.D for c in criteria])
-
-
 # ---- Targets ------------------------------------------------------------------------------------
 
 

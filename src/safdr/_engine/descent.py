@@ -92,7 +92,6 @@ class LossDescent:
         return stacked(starts[:0], reached)
 
     def _columns(self, starts: IntArray, model: Model) -> IntArray:
-        """Return the columns of the starts, and those that may enter."""
         allowed, kept = self.allowed, np.zeros(self.allowed.n_groups, dtype=bool)
         kept[allowed.include] = True
         kept[allowed.group_of[starts[starts >= 0]]] = True

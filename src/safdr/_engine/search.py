@@ -23,7 +23,7 @@ from safdr._engine.annealing.functions import (
 from safdr._engine.annealing.loop import AnnealingSettings
 from safdr._engine.annealing.population import PopulationSettings
 from safdr._engine.arrays import FloatArray, IntArray
-from safdr._engine.batches import Batches, batch_criteria, batch_share
+from safdr._engine.batches import batch_share
 from safdr._engine.constraints import AllowedSubsets
 from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.descent import LossDescent
@@ -57,7 +57,7 @@ class Search:
         seed: int,
         constraints: AllowedSubsets,
         fitter: Fitter | None = None,
-        noise: Batches | None = None,
+        batches: Any = None,  # of rows, or rows on a device
         cost: FloatArray | None = None,
         function: Evaluate | None = None,
         descends: bool = False,
@@ -68,17 +68,18 @@ class Search:
         self.settings = settings
         self.seed = seed
         self.fitter = fitter
-        self.noise = noise
+        self.batches = batches
         self.constraints = constraints
         self.cost = cost
         self.function = function
         # Whether exchanges lower the loss of the best candidate.
         self.descends = descends
-        # Further candidates: forward selection, and the best subset of the default model.
+        # Further candidates: forward selection, and the best subset of the default model, whose
+        # search chooses among the same replicas.
         self.forward = forward
         self.default = default
-        # Batches of one share of the rows, which most sizes use.
-        self._batches: dict[float, CriterionStack] = {}
+        # Criteria of the batches of one share of the rows, which most sizes use.
+        self._drawn: dict[float, CriterionStack] = {}
 
     def among(self, columns: IntArray) -> Search:
         """Return the same search among some of the columns."""
@@ -90,12 +91,17 @@ class Search:
         return other
 
     def run(self, size: int, *, n_threads: int = 1) -> AnnealingResult:
-        chains, trace = self.anneal(size, n_threads)
+        chains, trace = self._anneal(size, n_threads)
+        return self._choose(size, chains, trace, n_threads)
+
+    def _choose(self, size: int, chains: Chains, trace: Trace, n_threads: int) -> AnnealingResult:
+        """Fit models to the candidates, exchange their features, and return all of them."""
         subsets = self._candidates_of(size, chains)
         if self.forward is not None:
             subsets = stacked(subsets, self.forward(size))
         if self.default is not None:
-            subsets = stacked(subsets, self.default.run(size).subset[None])
+            found = self.default._choose(size, chains, trace, n_threads)
+            subsets = stacked(subsets, found.subset[None])
         values = self._values(subsets)
         fits = self._fits(subsets, values, n_threads)
         factor = self._cost_factor(subsets, values, fits, trace)
@@ -132,7 +138,7 @@ class Search:
             return np.nan
         return float(self.criterion.ridge / (1.0 + self.criterion.ridge))
 
-    def anneal(self, size: int, n_threads: int = 1) -> tuple[Chains, Trace]:
+    def _anneal(self, size: int, n_threads: int) -> tuple[Chains, Trace]:
         """Return the replicas at the end of annealing, and the trace."""
         # As SeedSequence([seed, size]).spawn(3) makes them, in half the time.
         for_start, for_batches, for_chains = (
@@ -203,26 +209,22 @@ class Search:
 
     def _batches_for(self, n_columns: int) -> CriterionStack | None:
         """Return criteria of batches large enough for so many columns; None: all rows."""
-        if self.noise is None:
+        if self.batches is None:
             return None
-        share = batch_share(self.settings.batch_fraction, n_columns, self.noise)
+        share = batch_share(self.settings.batch_fraction, n_columns, self.batches)
         if share >= 1.0:
             return None
         # Threads may come here at the same time; they compute the same.
-        known = self._batches.get(share)
+        known = self._drawn.get(share)
         if known is None:
-            self._batches.clear()  # frees the memory of the others
-            known = self._batches[share] = self._draw_batches(self.noise, share)
+            self._drawn.clear()  # frees the memory of the others
+            how = self.settings.n_batches, share, self.seed
+            known = self._drawn[share] = self.batches.draw(self.criterion, *how)
         return known
-
-    def _draw_batches(self, noise: Batches, share: float) -> CriterionStack:
-        n_batches, n_features = self.settings.n_batches, self.constraints.n_features
-        return batch_criteria(noise, n_batches, share, n_features, self.seed)
 
     # ---- Candidates -----------------------------------------------------------------------------
 
     def _candidates_of(self, size: int, chains: Chains) -> IntArray:
-        """Return the subsets that compete by the losses of their models."""
         # The last batches determine the final replicas. So the best local optimum on all rows joins
         # them; or all subsets, if they are at most as many as replicas.
         allowed = self._constraints_for(size)
@@ -253,7 +255,6 @@ class Search:
     # ---- Models ---------------------------------------------------------------------------------
 
     def _fits(self, subsets: IntArray, values: FloatArray, n_threads: int) -> Fits:
-        """Fit the candidates; without a fitter the criterion is the loss."""
         if self.fitter is None:
             return Fits.of_losses(-values)
         fit = partial(fit_padded, self.fitter, n_threads=n_threads)
@@ -307,7 +308,6 @@ class Search:
 
 
 def _check_finite(values: FloatArray) -> None:
-    """Raise an error if a criterion never returned a number."""
     if not np.isfinite(values).any():
         raise ValueError(
             "criterion gave no finite value for any subset that was visited. It must return a "

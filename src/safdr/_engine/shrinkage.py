@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 # The intensity is the best for the matrix itself. Its inverse and the best of many subsets amplify
-# errors more: three times as much was best (docs/recipe.md).
+# errors more: three times as much was best (docs/design/recipe.md).
 MULTIPLE = 3.0
 
 # With more, little but the diagonal is left.

@@ -149,7 +149,6 @@ class AnnealingSelectorBase(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self.support_
 
     def _selected_columns(self, X: Any) -> Any:
-        """Return the selected columns of validated rows."""
         check_is_fitted(self)
         if is_source(X, None):
             from safdr._estimators.streaming import read_columns

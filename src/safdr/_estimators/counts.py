@@ -51,9 +51,9 @@ class LikelihoodProblem(RegressionProblem):
         """Return the criterion for a screen."""
         return self.first_step.column_criterion(ridge)
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         """Return where criteria of random batches of the rows come from."""
-        return self.first_step.batches(criterion)
+        return self.first_step.batches()
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         rows = Standardiser(self.X, criterion.marginals)

@@ -58,7 +58,6 @@ class CrossValidation:
     size: int  # selected by the rule
 
     def slope(self, problem: Any) -> float:
-        """Return the calibration slope of the selected size."""
         at = self.sizes.index(self.size)
         targets, weights, n_train = zip(*self.held_out, strict=True)
         slope = calibration_slope(
@@ -182,7 +181,6 @@ def score_size(
 
 
 def calibrates(selector: Any) -> bool:
-    """Return True if the final model gets a calibration slope."""
     return bool(selector.criterion == "auto") and selector.estimator is None
 
 
@@ -237,7 +235,6 @@ def roc_auc(scores: FloatArray, positive: NDArray[np.bool_], weight: Any = None)
 def _make_table(
     sizes: list[int], scores: list[list[FoldScore]], values: FloatArray, n_features: int
 ) -> dict[str, Any]:
-    """Return the columns of `RFECV.cv_results_`."""
     table: dict[str, Any] = {
         "n_features": np.array(sizes),
         "mean_test_score": values.mean(axis=0),

@@ -81,11 +81,9 @@ class ModelFitter:
         return Fits.of_losses(np.array(losses)[inverse])
 
     def baseline(self) -> float:
-        """Return the loss of a model without features."""
         return self.held_out_loss(self.problem.null_model(), np.zeros(1, dtype=np.int64))
 
     def held_out_loss(self, estimator: Any, subset: IntArray) -> float:
-        """Return the mean loss of one subset over the folds, weighted by their rows."""
         look_up()
         X, y, weight = self.problem.X[:, subset], self.problem.y, self.problem.sample_weight
         losses, sizes = [], []

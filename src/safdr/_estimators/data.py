@@ -27,6 +27,7 @@ from safdr._engine.fits.least_squares import LeastSquaresFitter
 from safdr._engine.moments import Moments, moments_of
 from safdr._engine.rows import RowSubset, take_columns, take_rows
 from safdr._engine.screen import Duplicates, find_duplicates
+from safdr._engine.shrinkage import SMALLEST_AUTO
 from safdr._estimators.folds import Fold, row_folds
 from safdr._estimators.models import LinearModel, LogisticModel
 from safdr._memory import check_products
@@ -55,12 +56,10 @@ class Problem:
     # ---- Rows and columns ---------------------------------------------------------------------
 
     def take(self, rows: Any) -> Self:
-        """Return the problem of some of the rows."""
         weight = None if self.row_weight is None else self.row_weight[rows]
         return replace(self, X=take_rows(self.X, rows), y=self.y[rows], row_weight=weight)
 
     def columns(self, which: IntArray) -> Self:
-        """Return the problem of some of the columns, which are copied."""
         return replace(
             self,
             X=take_columns(self.X, which),
@@ -115,7 +114,6 @@ class Problem:
 
     @property
     def sample_weight(self) -> FloatArray | None:
-        """Weights of rows and classes, multiplied."""
         return self.row_weight
 
     @cached_property
@@ -154,7 +152,6 @@ class Problem:
     # ---- What a search needs ------------------------------------------------------------------
 
     def criterion(self, ridge: Ridge) -> Criterion:
-        """Return the criterion of all columns, with its matrix A."""
         if self.is_wide:
             check_products(self.n_features)
         how: dict[str, Any] = {"rank": self.rank, "rows_a_weight": self.rows_a_weight}
@@ -173,24 +170,21 @@ class Problem:
         weight, outputs = self.relative_weight, self.output_matrix
         return moments_of(self.X, codes, self.n_classes, weight, outputs, out=out)
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         """Return where criteria of random batches of the units come from."""
         codes = self.unit_codes
-        return Batches(codes, np.bincount(codes), criterion, self.moments)
+        return Batches(codes, np.bincount(codes), self.moments)
 
     @property
     def unit_codes(self) -> IntArray:
-        """Class of each unit."""
         return np.zeros(self.n_units, dtype=np.int64)
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; one for a regression."""
         return 1
 
     @property
     def output_matrix(self) -> FloatArray | None:
-        """Outputs of a regression, one a column."""
         return None
 
     @cached_property
@@ -203,11 +197,13 @@ class Problem:
     def fitter(self, C: float, criterion: Any = None) -> Fitter:
         """Return what fits linear models; without a criterion, it reads the columns it needs."""
         if criterion is None or self.is_wide:
-            return ColumnsFitter(lambda columns: self.columns(columns)._own_fitter(C))
-        return self._fitter(C, criterion)
 
-    def _own_fitter(self, C: float) -> Fitter:
-        return self._fitter(C, self.criterion(1e-6))
+            def of_columns(columns: IntArray) -> Fitter:
+                part = self.columns(columns)
+                return part.fitter(C, part.criterion(SMALLEST_AUTO))
+
+            return ColumnsFitter(of_columns)
+        return self._fitter(C, criterion)
 
     def _fitter(self, C: float, criterion: Any) -> Fitter:
         raise NotImplementedError
@@ -234,7 +230,6 @@ class Problem:
 
     @staticmethod
     def default_splitter(seed: int) -> Any:
-        """Return the five splits of the paper, three quarters to one quarter."""
         raise NotImplementedError
 
     @property
@@ -301,7 +296,6 @@ class ClassProblem(Problem):
 
     @property
     def family(self) -> Any:
-        """Log-loss of two classes; None for more."""
         return LOGISTIC if len(self.classes) == 2 else None
 
     @property
@@ -358,7 +352,6 @@ class RegressionProblem(Problem):
         return self.y.reshape(len(self.y), -1)
 
     def check(self) -> None:
-        """Raise an error if an output is constant."""
         if len(self.y) < 2:
             raise ValueError(f"At least 2 rows with a weight are needed; got {len(self.y)}.")
         if np.any(np.ptp(self.outputs, axis=0) == 0):

@@ -12,27 +12,38 @@ from safdr._engine.search import Search
 from safdr.errors import ParameterError
 
 
-def device_search(
-    problem: Any, device: Any, ridge: Any, C: float, fitter: Any, **search: Any
-) -> Search:
-    """Return the search among all columns on a device."""
-    _check(problem)
+def device_search(recipe: Any, device: Any) -> Search:
+    problem = recipe.problem
+    _check(recipe, device)
     from safdr._engine.device.criterion import RowsOnDevice
     from safdr._engine.device.search import DeviceSearch
 
     outputs = _in_units_of_r2(problem) if problem.is_regression else None
     weights = problem.relative_weight, problem.rows_a_weight
     rows = RowsOnDevice(problem.X, problem.unit_codes, outputs, *weights, device)
-    criterion = rows.criterion(ridge, problem.rank)
+    criterion = rows.criterion(recipe.wanted_ridge, problem.rank)
     if not hasattr(problem.X, "tensor"):
         criterion = criterion.without(np.flatnonzero(problem.duplicates.redundant))
-    search |= {"noise": rows, "fitter": fitter or problem.fitter(C), "constraints": problem.allowed}
-    return DeviceSearch(criterion, cost=problem.cost, **search)
+    return DeviceSearch(
+        criterion,
+        settings=recipe.settings,
+        seed=recipe.seed,
+        fitter=recipe.fitter(problem),
+        batches=rows,
+        constraints=problem.allowed,
+        cost=problem.cost,
+    )
 
 
-def _check(problem: Any) -> None:
-    """Raise an error if no device can search this problem."""
+def _check(recipe: Any, device: Any) -> None:
+    problem = recipe.problem
     allowed = problem.allowed
+    if device is None:
+        raise ParameterError("device", f"must be that of X, {str(problem.X.tensor.device)!r}.")
+    if recipe.function is not None:
+        raise ParameterError("device", "needs a built-in criterion.")
+    if problem.is_regression and problem.family is not None:
+        raise ParameterError("device", "must be None for counts, amounts and survival times.")
     if not allowed.swaps_alone or allowed.conflicts is not None or allowed.signs is not None:
         raise ParameterError(
             "constraints", "with groups, at_most_one_of or signs need device=None."

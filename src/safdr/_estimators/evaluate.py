@@ -18,7 +18,7 @@ from safdr._engine.subsets import padded
 from safdr._estimators.data import Problem
 from safdr._estimators.inputs import features_of, fit_seed, make_problem
 from safdr._estimators.parallel import n_workers
-from safdr._estimators.search import fitter_of, function_of, ridge_of
+from safdr._estimators.search import Recipe, ridge_of
 from safdr.errors import ParameterError
 
 
@@ -100,14 +100,13 @@ def evaluate_subsets(
 def evaluate_rows(
     selector: Any, problem: Problem, subsets: IntArray, n_threads: int
 ) -> SubsetEvaluation:
-    """Evaluate subsets that are sorted and padded with -1."""
     # A matrix of the columns in use is enough, with the other columns of their groups.
     columns = problem.allowed.columns_of(problem.allowed.selection_of(subsets[subsets >= 0]))
     part = problem.columns(columns)
     positions = np.where(subsets >= 0, np.searchsorted(columns, subsets), -1)
     criterion, evaluate = make_evaluate(selector, part, ridge_of(selector, problem), n_threads)
     values = evaluate(positions, np.full(len(positions), -1))
-    fitter = fitter_of(selector, part, criterion, fit_seed(selector))
+    fitter = Recipe.make(selector, part, fit_seed(selector)).fitter(part, criterion)
     if fitter is None:
         fits, loss_name = Fits.of_losses(-values), OWN_LOSS
     else:
@@ -121,7 +120,8 @@ def make_evaluate(
     selector: Any, problem: Problem, ridge: float, n_threads: int
 ) -> tuple[Criterion | None, Evaluate]:
     """Return the built-in criterion, or None; and the value of subsets, less their cost."""
-    function = function_of(selector, problem, fit_seed(selector), n_threads)
+    recipe = Recipe.make(selector, problem, fit_seed(selector), n_threads)
+    function = recipe.evaluate(problem)
     if function is not None:
         return None, less_cost(function, problem.cost)
     criterion = problem.criterion(ridge)
@@ -129,7 +129,6 @@ def make_evaluate(
 
 
 def _check_subsets(subsets: Any, selector: Any, problem: Problem) -> IntArray:
-    """Return sorted columns of each subset, padded with -1."""
     if isinstance(subsets, np.ndarray) and subsets.ndim == 2 and subsets.dtype.kind in "iu":
         subsets = [row[row >= 0] for row in subsets]
     features, rows = features_of(selector, problem), []

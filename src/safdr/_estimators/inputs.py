@@ -320,7 +320,6 @@ class Features:
 
 
 def features_of(selector: Any, problem: Any) -> Features:
-    """Return the columns and groups of a problem, by name."""
     groups = None if selector.constraints is None else selector.constraints.groups
     return Features(problem.n_features, problem.names, groups)
 

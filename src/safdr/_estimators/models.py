@@ -69,12 +69,10 @@ class PenalisedModel(_FinalModel):
         return bool(np.isfinite(self.C))
 
     def linear_predictor(self, X: Any) -> Any:
-        """Return the linear predictor of validated rows."""
         scores = _products(self.clipped(X), np.atleast_2d(self.coef_)) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def clipped(self, X: Any) -> Any:
-        """Return rows with values clipped to the training range."""
         if not self.clips:
             return X
         rows = X.toarray() if issparse(X) else X
@@ -180,7 +178,6 @@ class LinearModel(RegressorMixin, _FinalModel):
         return np.clip(predicted, self.target_min_, self.target_max_) if self.clip else predicted
 
     def linear_predictor(self, X: Any) -> FloatArray:
-        """Return the predictions for validated rows, not clipped."""
         predicted = _products(X, np.atleast_2d(self.coef_))
         several = np.ndim(self.coef_) > 1
         return np.asarray((predicted if several else predicted[:, 0]) + self.intercept_)

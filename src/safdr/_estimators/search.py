@@ -35,7 +35,7 @@ def make_search(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> 
     recipe = Recipe.make(selector, problem, seed, n_jobs)
     device = None if selector.annealing is None else selector.annealing.device
     if device is not None or hasattr(problem.X, "tensor"):
-        return _on_device(recipe, device)
+        return device_search(recipe, device)
     if not recipe.screens:
         return recipe.search_all()
     return ScreenedSearch(recipe.columns, recipe.usable, recipe.search_in, problem.allowed, seed)
@@ -121,7 +121,6 @@ class Recipe:
     # ---- Columns ------------------------------------------------------------------------------
 
     def columns(self, size: int) -> IntArray:
-        """Return the sorted columns that the screen keeps for a size."""
         if self._screen.width(size) < self.problem.n_features:
             return self._screen.columns(size)
         return self.usable
@@ -201,17 +200,17 @@ class Recipe:
         fitter = self.fitter(problem, criterion)
         if criterion is None:
             return Search(None, function=self.evaluate(problem), fitter=fitter, **how)
-        how["noise"] = problem.batches(criterion)
+        how["batches"] = problem.batches()
         if not self.descends:
             return Search(criterion, fitter=fitter, **how)
-        linear = problem.fitter(self.C, criterion)
+        linear = fitter if self.estimator is None else problem.fitter(self.C, criterion)
         forward = self._forward(problem, linear, criterion, columns)
         default = Search(criterion, fitter=linear, descends=True, forward=forward, **how)
         if self.estimator is None:
             return default
         return Search(criterion, fitter=fitter, default=default, **how)
 
-    def fitter(self, problem: Problem, criterion: Any) -> Fitter | None:
+    def fitter(self, problem: Problem, criterion: Any = None) -> Fitter | None:
         """Return what chooses among the candidates; None if a custom criterion does."""
         if self.estimator is not None:
             return ModelFitter(self.estimator, problem, self.seed)
@@ -246,16 +245,6 @@ def ridge_of(selector: Any, problem: Problem) -> float:
     return float(shrinkage / (1.0 - shrinkage))
 
 
-def function_of(selector: Any, problem: Problem, seed: int, n_jobs: int = 1) -> Evaluate | None:
-    """Return the custom criterion of column indices; None for a built-in one."""
-    return Recipe.make(selector, problem, seed, n_jobs).evaluate(problem)
-
-
-def fitter_of(selector: Any, problem: Problem, criterion: Any, seed: int) -> Fitter | None:
-    """Return what chooses among candidates; None if a custom criterion does."""
-    return Recipe.make(selector, problem, seed).fitter(problem, criterion)
-
-
 def _wanted_ridge(shrinkage: Any) -> Ridge:
     """Return the ridge r of a shrinkage s = r / (1 + r)."""
     if shrinkage is None:
@@ -280,20 +269,6 @@ def _check_signs(selector: Any, problem: Any) -> None:
         )
 
 
-def _on_device(recipe: Recipe, device: Any) -> Search:
-    """Return the search on a device of torch."""
-    problem = recipe.problem
-    if device is None:
-        raise ParameterError("device", f"must be that of X, {str(problem.X.tensor.device)!r}.")
-    if recipe.function is not None:
-        raise ParameterError("device", "needs a built-in criterion.")
-    if problem.is_regression and problem.family is not None:
-        raise ParameterError("device", "must be None for counts, amounts and survival times.")
-    fitter = None if recipe.estimator is None else recipe.fitter(problem, None)
-    how: dict[str, Any] = {"settings": recipe.settings, "seed": recipe.seed}
-    return device_search(problem, device, recipe.wanted_ridge, recipe.C, fitter, **how)
-
-
 # ---- The model on a subset -------------------------------------------------------------------
 
 
@@ -307,7 +282,6 @@ def model_of(
 
 
 def model_on(selector: Any, problem: Problem, subset: IntArray, seed: int) -> Any:
-    """Return the model of a selector, fitted to a subset."""
     if selector.estimator is not None:
         model = seeded(selector.estimator, seed)
         return fit_model(model, problem.X[:, subset], problem.y, problem.sample_weight)

@@ -22,7 +22,7 @@ from safdr._estimators.data import Problem
 from safdr._estimators.evaluate import evaluate_rows, make_evaluate
 from safdr._estimators.inputs import fit_seed, group_names, make_problem
 from safdr._estimators.parallel import n_workers, run_tasks, uses_threads
-from safdr._estimators.search import fitter_of, model_on, ridge_of
+from safdr._estimators.search import Recipe, model_on, ridge_of
 
 BoolArray = NDArray[np.bool_]
 
@@ -185,7 +185,7 @@ def _measure(
     values = np.full(len(variants), np.nan if callable(selector.criterion) else 0.0)
     values[is_full] = evaluation.criterion_values
     losses = -values
-    fitter = fitter_of(selector, problem, None, fit_seed(selector))
+    fitter = Recipe.make(selector, problem, fit_seed(selector)).fitter(problem)
     if fitter is not None:
         losses[~is_full] = 0.0 if is_full.all() else fitter.baseline()
     losses[is_full] = evaluation.losses

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safdr import _core
 from safdr._engine.arrays import FloatArray, IntArray
 from safdr._engine.constraints import AllowedSubsets
-from safdr._engine.criterion import Criterion, CriterionStack, stack_criteria
+from safdr._engine.criterion import Criterion, CriterionStack
 from safdr._engine.subsets import distinct
 
 BoolArray = NDArray[np.bool_]
@@ -53,7 +53,7 @@ class CompiledChains:
         self.constraints = constraints
         self.n_proposals = n_proposals
         self._criterion = criterion
-        self._all_rows = stack_criteria([criterion])
+        self._all_rows = criterion.A[None], criterion.D[None]
         self._batches = self._all_rows if batches is None else batches
         self._cost = cost
         self.n_batches = len(self._batches[0])

@@ -28,8 +28,6 @@ class StopAndBatches:
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealingSettings(StopAndBatches):
-    """Settings of `Annealing`."""
-
     n_replicas: int = 20
     sweeps: float = 0.5
     temperature_step: float = 0.7
@@ -113,7 +111,6 @@ def spread(values: FloatArray) -> FloatArray:
 
 
 def mean_of_finite(values: FloatArray) -> list[float]:
-    """Return the mean of the finite values of each row; 0 if there are none."""
     finite = np.isfinite(values)
     if finite.all():
         return list((np.add.reduce(values, axis=1) / values.shape[1]).tolist())

@@ -30,8 +30,6 @@ STEPS = np.geomspace(0.01, 1.0, 60)
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationSettings(StopAndBatches):
-    """Settings of `PopulationAnnealing`."""
-
     tol: float = 5e-3
     n_iter_no_change: int = 5
     n_replicas: int = 200

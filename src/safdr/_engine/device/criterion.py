@@ -76,7 +76,7 @@ class RowsOnDevice:
         A.diagonal().add_(float(ridge))
         return Criterion(A, self._there(D / divisor[:, None]), scale, float(ridge), redundant)
 
-    def batches(
+    def draw(
         self, of_all: Any, n_batches: int, share: float, seed: int
     ) -> tuple[Tensor, Tensor] | None:
         """Return A and D of random batches; None if they do not fit into memory."""

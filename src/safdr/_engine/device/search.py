@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from safdr._engine.annealing.chains import Chains
@@ -15,10 +13,6 @@ from safdr._engine.search import Search
 
 class DeviceSearch(Search):
     """A search without groups, mutually exclusive features, signs and proofs."""
-
-    def _draw_batches(self, noise: Any, share: float) -> Any:
-        """Return A and D of batches of `RowsOnDevice`; None if they do not fit into memory."""
-        return noise.batches(self.criterion, self.settings.n_batches, share, self.seed)
 
     @property
     def _objective(self) -> Evaluate:

@@ -24,7 +24,6 @@ class Fits(NamedTuple):
 
     @classmethod
     def of_losses(cls, losses: FloatArray) -> Fits:
-        """Make fits with nothing but losses."""
         no = np.zeros(len(losses), dtype=bool)
         return cls(losses, no, ~no)
 

@@ -79,7 +79,6 @@ class StreamedProblem(Problem):
 
     @property
     def n_units(self) -> int:
-        """Number of parts that `take` divides the rows into."""
         return len(self.buckets)
 
     def take(self, rows: Any) -> Self:
@@ -113,9 +112,9 @@ class StreamedProblem(Problem):
         """Class of each bucket: they have rows of all classes."""
         return np.zeros(self.n_units, dtype=np.int64)
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return replace(super().batches(criterion), counts=counts)
+        return replace(super().batches(), counts=counts)
 
     def folds(
         self, cv: Any, seed: int, split_params: dict[str, Any], score_params: dict[str, Any]
@@ -151,7 +150,6 @@ class StreamedFold(Fold):
     """Buckets to learn from, and buckets to score."""
 
     def scorer_params(self) -> dict[str, Any]:
-        """Return the weights of the sampled test rows."""
         return {"sample_weight": self.test().row_weight}
 
 
@@ -184,7 +182,6 @@ class StreamedLogLinear(StreamedProblem, LogLinearProblem):
 
     @property
     def sample_weight(self) -> FloatArray | None:
-        """Weights whose sum is the number of rows."""
         weight: Any = self.row_weight
         return np.asarray(weight * self.rows_of_weight)
 
@@ -195,7 +192,7 @@ class StreamedLogLinear(StreamedProblem, LogLinearProblem):
 
     column_criterion = criterion
 
-    def batches(self, criterion: Criterion) -> Batches:
+    def batches(self) -> Batches:
         """Return where criteria of random batches of the buckets come from."""
         counts = self.rows.moments.counts[self.buckets].sum(axis=0)
-        return Batches(self.unit_codes, counts, criterion, self.moments)
+        return Batches(self.unit_codes, counts, self.moments)

@@ -173,7 +173,6 @@ def _count(source: Source, task: CountTask) -> tuple[IntArray, NDArray[Any]]:
 
 
 def _run(source: Source, task: SumsTask) -> tuple[Any, Rows]:
-    """Read all rows once."""
     moments, parts = source.run(task)
     rows: list[Any] = [np.concatenate(each, axis=-1) for each in zip(*parts, strict=True)]
     return moments, Rows(*rows)
