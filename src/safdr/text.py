@@ -81,8 +81,8 @@ def shortfall(share: float) -> str:
 
 
 def p_value(value: float) -> str:
-    """Write a p-value."""
-    return "p < 0.001" if value < 1e-3 else f"p = {value:.2g}"
+    """Write a p-value for a table."""
+    return "< 0.001" if value < 1e-3 else f"{value:.2g}"
 
 
 def count(n: int, noun: str) -> str:

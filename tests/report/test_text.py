@@ -32,7 +32,7 @@ def test_other_formats():
     assert text.percent(0.569) == "57\u00a0%"
     assert text.shortfall(5e-5) == "less than 0.01\u00a0%"
     assert text.shortfall(0.0194) == "1.9\u00a0%"
-    assert text.p_value(1e-4) == "p < 0.001"
+    assert text.p_value(1e-4) == "< 0.001"
     assert text.count(1, "row") == "1 row"
     assert text.count(6000, "row") == "6,000 rows"
     assert text.count(2, "class") == "2 classes"

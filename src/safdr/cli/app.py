@@ -187,7 +187,7 @@ def _add_output(parser: _Parser) -> None:
     add("--points", metavar="20,600,50", type=POINTS, help=scale)
     add("--force", help="Replace existing files.", **FLAG)
     add("-q", "--quiet", help="Print errors only.", **FLAG)
-    add("--debug", help="Print the traceback of an error.", **FLAG)
+    add("--debug", help=argparse.SUPPRESS, **FLAG)
 
 
 def _show() -> _Parser:
