@@ -9,7 +9,7 @@ from statistics import mean
 ROOT = Path(__file__).parent.parent
 # Words for each page, for all pages, and for the docstrings of the package.
 BUDGETS = {"README.md": 900, "CONTRIBUTING.md": 500, "CHANGELOG.md": 300}
-MAX_PAGES, MAX_DOCSTRINGS = 15_500, 20_500
+MAX_PAGES, MAX_DOCSTRINGS = 15_500, 20_000
 # Words of a sentence: the mean of a page, and the longest.
 MAX_MEAN, MAX_SENTENCE = 18, 34
 
