@@ -287,11 +287,11 @@ def stability(result: Result) -> str:
     agree = next(text for least, text in AGREEMENT if value >= least)
     more = ""
     if "expected_errors" in found:
-        # Features with at most the average probability of selection (Shah and Samworth 2013).
         n = number(found["expected_errors"], 2)
         more = (
-            f" Of the features in 90\u00a0% of them, at most {n} are expected to have at most the"
-            " average probability of selection."
+            " Expected number of unstable features (no more likely to be selected than the average"
+            f" feature) among those in 90\u00a0% of the half-samples: at most {n} (Shah and"
+            " Samworth 2013)."
         )
     return (
         f"Stability {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}; 0 = chance, 1 = always"

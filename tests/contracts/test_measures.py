@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import ks_2samp, norm
+from scipy.stats import ks_2samp, norm, poisson
 from sklearn.metrics import auc as area_under
 from sklearn.metrics import (
     brier_score_loss,
@@ -17,6 +17,8 @@ from helpers.selectors import pairs_in_order
 from safdr.measures.calibration import assign_bins, calibration, classes, errors
 from safdr.measures.inference import fit_least_squares, fit_logistic
 from safdr.measures.intervals import (
+    amount_interval,
+    count_interval,
     gamma_interval,
     mean_interval,
     poisson_interval,
@@ -236,6 +238,31 @@ def test_errors_of_a_continuous_target():
     assert found["errors"]["mae"] == pytest.approx(np.abs(left).mean())
     for rows, each in zip(np.argsort(predicted).reshape(10, 20), found["bins"], strict=True):
         assert list(each.values())[2:] == pytest.approx(mean_interval(y[rows]))
+
+
+def test_groups_of_counts_have_exact_poisson_intervals():
+    rng = np.random.default_rng(6)
+    exposure = rng.uniform(0.5, 2, 200)
+    rate = np.where(np.arange(200) < 20, 1e-6, rng.uniform(0.05, 0.3, 200))
+    counts = rng.poisson(rate * exposure)
+    bins = errors(counts / exposure, rate, exposure, count_interval)["bins"]
+    groups = assign_bins(rate, exposure)
+    assert counts[groups == 0].sum() == 0
+    for group, each in enumerate(bins):
+        n, total = counts[groups == group].sum(), exposure[groups == group].sum()
+        assert each["observed"] == pytest.approx(n / total)
+        # At the ends, as many or as few counts have a probability of 2.5 %.
+        assert poisson.cdf(n, each["high"] * total) == pytest.approx(0.025)
+        low = poisson.sf(n - 1, each["low"] * total)
+        assert low == pytest.approx(0.025) if n else each["low"] == 0
+    # A group without counts agrees with a small rate.
+    assert bins[0]["low"] <= bins[0]["predicted"] <= bins[0]["high"]
+
+
+def test_means_of_amounts_are_not_negative():
+    value, low, high = mean_interval([1.0, 1.0, 50.0])
+    assert low < 0
+    assert amount_interval([1.0, 1.0, 50.0]) == [value, 0.0, high]
 
 
 def test_more_classes():

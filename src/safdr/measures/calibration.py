@@ -37,12 +37,14 @@ def calibration(happened: Any, probability: FloatArray, weight: Any = None) -> d
     return {"calibration": {"brier": brier, "n_outside": outside}, "bins": bins}
 
 
-def errors(y: FloatArray, predicted: FloatArray, weight: Any = None) -> dict[str, Any]:
+def errors(
+    y: FloatArray, predicted: FloatArray, weight: Any = None, interval: Any = mean_interval
+) -> dict[str, Any]:
     """Return the size of errors of a continuous target, and observed means by deciles."""
     weight, left = as_weights(weight, len(y)), y - predicted
     sizes = {"rmse": float(np.sqrt(mean_of(left**2, weight))), "mae": mean_of(np.abs(left), weight)}
     # A bin of one row has no interval.
-    bins = [b for b in _bins(y, predicted, weight, mean_interval) if "low" in b]
+    bins = [b for b in _bins(y, predicted, weight, interval) if "low" in b]
     return {"errors": sizes, "bins": bins}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
-from scipy.stats import norm, t
+from scipy.stats import chi2, norm, t
 
 FloatArray = NDArray[np.float64]
 
@@ -62,6 +62,20 @@ def mean_interval(values: Any, weight: Any = None) -> list[float]:
     error = np.sqrt(n / (n - 1) * ((weight * (values - mean)) ** 2).sum()) / weight.sum()
     half = float(t.ppf(1 - TAIL, n - 1) * error)
     return [mean, mean - half, mean + half]
+
+
+def count_interval(rates: Any, exposure: Any = None) -> list[float]:
+    """Return a rate of counts with Garwood's exact Poisson interval; weights are exposures."""
+    exposure = as_weights(exposure, len(rates))
+    n, total = float(exposure @ np.asarray(rates, dtype=np.float64)), float(exposure.sum())
+    low = chi2.ppf(TAIL, 2 * n) / 2 if n > 0 else 0.0
+    high = chi2.ppf(1 - TAIL, 2 * n + 2) / 2
+    return [n / total, float(low / total), float(high / total)]
+
+
+def amount_interval(values: Any, weight: Any = None) -> list[float]:
+    """Return a mean of positive amounts with Student's interval from 0 upwards."""
+    return [max(0.0, end) for end in mean_interval(values, weight)]
 
 
 def r2_interval(y: FloatArray, predicted: FloatArray, weight: Any = None) -> list[float]:

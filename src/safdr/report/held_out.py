@@ -14,6 +14,13 @@ from safdr.report.reading import Found
 from safdr.report.scores import FloatArray, Predicted, score_of
 
 
+MEAN_INTERVALS = {
+    "explained_poisson_deviance": intervals.count_interval,
+    "explained_gamma_deviance": intervals.amount_interval,
+    "r2": intervals.mean_interval,
+}
+
+
 def describe_rows(
     rows: Predicted, by: Mapping[str, Any] | None, model: Found, columns: FloatArray
 ) -> Found:
@@ -27,7 +34,8 @@ def describe_rows(
     if rows.score_name == "concordance":
         result["survival"] = survival.thirds(rows.y, rows.score, rows.weight)
     elif not rows.classes:
-        result |= calibration.errors(rows.y, rows.score, rows.weight)
+        interval = _mean_interval(rows)
+        result |= calibration.errors(rows.y, rows.score, rows.weight, interval)
     elif len(rows.classes) == 2:
         result |= _two_classes(rows)
     elif rows.probabilities is not None:
@@ -66,6 +74,11 @@ def _segments(rows: Predicted, name: str, values: Any) -> Found:
     return {"column": str(name), "rows": listed}
 
 
+def _mean_interval(rows: Predicted) -> Any:
+    """Return the function for means of the target with their intervals."""
+    return MEAN_INTERVALS.get(rows.score_name, intervals.rate_interval)
+
+
 def _segment(rows: Predicted, label: str, mask: NDArray[np.bool_]) -> Found:
     result: Found = {"name": label, "n": int(mask.sum())}
     if not mask.any():
@@ -74,8 +87,8 @@ def _segment(rows: Predicted, label: str, mask: NDArray[np.bool_]) -> Found:
         return result | {"score": score_of(rows, mask)}
     observed, predicted = _observed(rows, mask)
     weight = None if rows.weight is None else rows.weight[mask]
-    mean = intervals.mean_interval if not rows.classes else intervals.rate_interval
-    result |= dict(zip(("observed", "low", "high"), mean(observed, weight), strict=False))
+    ends = _mean_interval(rows)(observed, weight)
+    result |= dict(zip(("observed", "low", "high"), ends, strict=False))
     if predicted is not None:
         result["predicted"] = intervals.mean_of(predicted, weight)
     score = score_of(rows, mask)
