@@ -170,6 +170,14 @@ def references(result: Result) -> str:
     return f"Reference values, with coefficient 0: {shown}." if found else ""
 
 
+def filled(result: Result) -> str:
+    """Return how many missing values of the training rows were filled in which columns."""
+    columns = result["data"].get("columns", [])
+    counts = [(c["name"], c["n_missing"]) for c in columns if c["used"] and "n_missing" in c]
+    shown = joined(f"{name} {n:,}" for name, n in counts)
+    return f"Missing values filled in training rows: {shown}." if counts else ""
+
+
 def target_name(result: Result) -> str:
     """Return the name of the target."""
     return shortened(result["target"].get("name", "the target"))
@@ -327,13 +335,13 @@ def calibration(result: Result) -> str:
     bins = result.get("test", {}).get("bins")
     if not bins:
         return ""
-    off = sum(not each["low"] <= each["predicted"] <= each["high"] for each in bins)
+    off = [each for each in bins if not each["low"] <= each["predicted"] <= each["high"]]
     if not off:
         return "No group of held-out rows contradicts its prediction."
-    worst = max(bins, key=lambda each: abs(each["observed"] - each["predicted"]))
+    worst = max(off, key=lambda each: abs(each["observed"] - each["predicted"]))
     write = number if result["target"]["task"] == "regression" else percent
     return (
-        f"In {off} of {len(bins)} groups of held-out rows the observed value differs from the "
+        f"In {len(off)} of {len(bins)} groups of held-out rows the observed value differs from the "
         f"predicted one (worst: {write(worst['predicted'])} predicted, {write(worst['observed'])} "
         f"observed)."
     )

@@ -71,7 +71,7 @@ def test_counts_amounts_and_survival_times(kind, write, safdr, tmp_path):
     assert low < value < high
     shown = safdr("select", path, "-t", "target", "-k", 3, *words, "--stability", 20).out
     assert ("concordance" if kind == "survival" else "D²") in shown
-    assert "average probability of selection" in " ".join(shown.split())
+    assert "Expected number of unstable features" in " ".join(shown.split())
     if kind == "survival":
         assert [each["risk"] for each in held_out["test"]["survival"]] == ["low", "middle", "high"]
     else:

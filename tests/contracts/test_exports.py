@@ -194,6 +194,14 @@ def test_a_scorecard_adds_up_to_the_points():
         assert total == pytest.approx(points, abs=1e-8)
 
 
+def test_a_number_filled_with_0_has_a_line_for_missing_values():
+    content = make_content("two", True)
+    term = next(t for t in content["model"]["terms"] if "equals" not in t)
+    term |= {"missing": 0.0, "low": -1.0, "high": 1.0}
+    lines = csv.reader(io.StringIO(make(content, "card.csv", points=(40, 500, 1)).decode()))
+    assert [term["column"], "(missing)", "", "0.0", "", "", ""] in lines
+
+
 def test_an_export_is_that_of_the_fitted_model():
     X, y = make_rows(n_rows=300)
     selector = of_size(3).fit(X, y)

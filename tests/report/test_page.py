@@ -58,6 +58,14 @@ def test_categories_name_their_reference(case):
     assert "of <bdi>job</bdi>" not in page
 
 
+def test_filled_columns_are_named(case):
+    report = case("categories").report
+    (column,) = [c for c in report["data"]["columns"] if "n_missing" in c]
+    wanted = f"Missing values filled in training rows: column 0 {column['n_missing']}."
+    assert wanted in report.to_html()
+    assert "Missing values filled" not in case("two").report.to_html()
+
+
 def test_pages_have_no_credit_words(each_case):
     page = each_case.report.to_html().lower()
     assert not [word for word in CREDIT if word in page]

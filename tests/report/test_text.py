@@ -106,6 +106,16 @@ def test_a_proof_without_a_bound_and_one_of_all_features(case):
     assert text.proof(result) == "Nothing to prove: all features are selected."
 
 
+def test_what_the_stability_bounds(case):
+    result = case("two").report.to_dict()
+    result["search"]["stability"] = {"index": [0.8, 0.7, 0.9], "n": 50, "expected_errors": 0.456}
+    assert text.stability(result).endswith(
+        "50 half-samples agree. Expected number of unstable features (no more likely to be "
+        "selected than the average feature) among those in 90\u00a0% of the half-samples: at most "
+        "0.46 (Shah and Samworth 2013)."
+    )
+
+
 def test_what_the_size_says(case):
     result = copy.deepcopy(case("two").report.to_dict())
     result["rule"] = {"name": "one_sd", "k": 2, "others": {"one_se": 4, "best": 4}, "range": [2, 4]}

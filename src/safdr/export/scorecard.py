@@ -39,8 +39,9 @@ def to_scorecard(model: Model, _: str) -> bytes:
         else:
             points = repr(per_unit * term.clip(1))
             write([term.column, _label(term.equals), repr(coefficient), points, "", "", ""])
-        if term.fill:
-            write([term.column, MISSING, "", repr(per_unit * term.fill), "", "", ""])
+        if term.fill or (term.fill is not None and term.equals is None):
+            # The sum has no negative zero.
+            write([term.column, MISSING, "", repr(per_unit * term.fill + 0.0), "", "", ""])
     return text.getvalue().encode()
 
 

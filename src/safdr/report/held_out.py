@@ -13,7 +13,6 @@ from safdr.measures.inference import fit_least_squares, fit_logistic
 from safdr.report.reading import Found
 from safdr.report.scores import FloatArray, Predicted, score_of
 
-
 MEAN_INTERVALS = {
     "explained_poisson_deviance": intervals.count_interval,
     "explained_gamma_deviance": intervals.amount_interval,
