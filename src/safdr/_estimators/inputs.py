@@ -34,6 +34,7 @@ SIGNS: dict[Any, int] = {"+": 1, "-": -1, 1: 1, -1: -1, 0: 0}
 
 def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """Return the problem of a selector's parameters; the selector does not change."""
+    check_selector(selector)
     problem = read_problem(clone(selector), X, y, sample_weight, fit_seed(selector)).usable()
     names, n_features = feature_names(selector), getattr(selector, "n_features_in_", None)
     if n_features not in (None, problem.n_features) or (
@@ -41,13 +42,15 @@ def make_problem(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> An
     ):
         raise ValueError(
             f"X must have the {n_features} features of the fit; got {problem.n_features}: "
-            f"{(problem.names or ())[:5]} …."
+            f"{(problem.names or ())[:5]} …. Name the columns of the target and of the weights "
+            "as in the fit."
         )
     return problem
 
 
 def built_in_problem(selector: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     """Return the problem of a selector that has no custom criterion."""
+    check_selector(selector)
     if callable(selector.criterion):
         raise ParameterError(
             "criterion",
@@ -55,6 +58,16 @@ def built_in_problem(selector: Any, X: Any, y: Any, sample_weight: Any) -> Probl
         )
     problem: Problem = make_problem(selector, X, y, sample_weight)
     return problem
+
+
+def check_selector(selector: Any) -> None:
+    """Refuse a pipeline."""
+    if not hasattr(selector, "as_published"):
+        raise ParameterError(
+            "selector",
+            f"must be a selector; got {type(selector).__name__}. Of a pipeline, pass the selector "
+            "pipe[-1] and the rows pipe[:-1].transform(X).",
+        )
 
 
 def read_problem(selector: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Any:

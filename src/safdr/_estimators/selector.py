@@ -133,7 +133,8 @@ class AnnealingSelector(_FixedSizeSelector, ClassSelectorBase):
 
     shrinkage : "auto", float in [0, 1) or None, default="auto"
         Shrinkage of the within-class correlations, as in
-        `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is near 0 for many rows.
+        `sklearn.discriminant_analysis.LinearDiscriminantAnalysis`. "auto" is near 0 for many
+        rows of correlated features.
         None is no shrinkage. Use None, with ``annealing=Annealing(screen=None)``, if the difference
         of correlated features matters.
 

@@ -138,7 +138,7 @@ def read_model(content: Mapping[str, Any], points: Sequence[float] | None = None
     terms = tuple(map(_read_term, model["terms"]))
     used = {term.column for term in terms}
     examples = [c for c in columns if "example" in c and c["name"] in used]
-    listed = ", ".join(f"{c['name']!a} ({c['example']!a})" for c in examples)
+    listed = ", ".join(f"{c['name']!a} ({c['example'].replace('→', '->')!a})" for c in examples)
     return Model(
         link=model["link"],
         intercepts=tuple(map(float, model["intercepts"])),

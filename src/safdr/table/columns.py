@@ -89,10 +89,10 @@ def learn_columns(
     table: pa.Table, asked: Mapping[str, str], na: Collection[str] | None
 ) -> list[Column]:
     """Decide what each column is."""
-    mark = text_numbers.preferred_mark(table.columns)
+    mark, names = text_numbers.preferred_mark(table.columns), table.column_names
     found = []
-    for name, values in zip(table.column_names, table.columns, strict=True):
-        missing, use = missing_words(na, name, table.column_names), asked.get(name)
+    for name, values in zip(names, table.columns, strict=True):
+        missing, use = missing_words(na, name, names), asked.get(name)
         column = learn_column(name, values, use, missing, mark)
         if column.use is None and use not in (None, "drop"):
             raise ColumnError(f"The column {name!r} cannot be used: {column.why}.")

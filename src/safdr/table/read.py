@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import zlib
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,7 @@ def read_table(source: str | Path) -> tuple[pa.Table, list[str]]:
         raise TableError(f"{name} cannot be read: {text}. It is cut short or damaged.") from None
     if not names or table.num_rows == 0:
         raise TableError(f"{name} has {count(len(names), 'column')} and no rows.")
-    if repeated := sorted({each for each in names if names.count(each) > 1}):
+    if repeated := sorted(name for name, n in Counter(names).items() if n > 1):
         raise TableError(f"{name} has several columns of the same name: {listed(repeated)}.")
     return decode_table(table), notes
 

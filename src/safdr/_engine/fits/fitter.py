@@ -57,6 +57,10 @@ class LinearFitter:
         """Intercept of the model without features, of one output."""
         return self._null_model[0]
 
+    @property
+    def _least_penalty(self) -> float:
+        return LEAST_PENALTY * self._null_loss
+
     def baseline(self) -> float:
         return self._null_loss
 
@@ -84,11 +88,13 @@ class LinearFitter:
         slopes, theta[-1] = self._rows.standardised_model(subset, coefficients, intercept)
         theta[np.searchsorted(columns, subset)] = slopes
         rows = (self.family.name, Z, self._y, self._share)
-        H, target = _core.second_order(*rows, places.astype(np.int32), theta, penalty=self.penalty)
-        of_intercept = H[:-1, -1] / H[-1, -1]  # which is eliminated
+        penalty = max(self.penalty, self._least_penalty)
+        H, target = _core.second_order(*rows, places.astype(np.int32), theta, penalty=penalty)
+        # The intercept is eliminated; rows that are all certain have no curvature.
+        of_intercept = H[:-1, -1] / max(H[-1, -1], np.finfo(float).tiny)
         A = H[:-1, :-1] - np.outer(of_intercept, H[-1, :-1])
         D = target[:-1] - of_intercept * target[-1]
-        return Criterion(A, D[:, None], np.ones(len(D)), self.penalty)
+        return Criterion(A, D[:, None], np.ones(len(D)), penalty)
 
     def gradient(
         self, subset: IntArray, coefficients: FloatArray, intercept: FloatArray
@@ -102,7 +108,7 @@ class LinearFitter:
     def _fit(
         self, Z: FloatArray, subsets: IntArray, incumbent: float, best_only: bool, n_threads: int
     ) -> Fits:
-        least = LEAST_PENALTY * self._null_loss
+        least = self._least_penalty
         theta, losses, separated, converged, left, _ = _core.fit_subsets(
             self.family.name,
             Z,
