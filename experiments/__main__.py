@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
         return (
             (not options.data or key[0] in options.data)
             and (not options.methods or key[1] in options.methods)
-            and (options.repeats is None or key[2] < options.repeats)
+            and (options.repeats is None or key[2] - experiment.first_repeat < options.repeats)
         )
 
     if options.again:

@@ -26,16 +26,15 @@ from experiments.tables import (
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
 ABOUT = """# Evidence
 
-This page is made from rows by `python -m experiments tables`. The rows, the full tables and the
-commands are in `paper/` and `benchmarks/`. Differences are safdr − the other method on the same
-splits, ± one standard error over the data sets. Bold: beyond two standard errors.
+This page is made from rows by `python -m experiments tables`. Rows and full tables are in `paper/`.
+Differences are safdr − the other method on the same splits, ± one standard error over the data
+sets. Bold: beyond two standard errors.
 """
 PAPER = """## The paper's protocol
 
 Number of selected features and test AUC, mean of 20 repeats ± standard error (5 repeats for Madelon
-and Loan Default). The size follows from five splits, by the rule in brackets. The last column names
-the methods whose AUC by the same rule is better than that of safdr by more than two standard errors
-of the paired difference."""
+and Loan Default). The size follows from five splits, by the rule in brackets. *Ahead* names
+the methods whose AUC by the same rule is better by more than two standard errors."""
 SECONDS = "Median CPU seconds of all sizes (to 30) of a split, on one core:"
 EQUAL = """Every method selects subsets of k = 1, 2, 3, 5, 8, 12 and 20 features. The same model is
 refitted to all subsets and scored on test rows. *Ahead* names the sets on which the other method is
@@ -61,12 +60,17 @@ def page(folder: Path) -> str:
         if rows:
             parts.append(f"## {title}")
             parts += [EQUAL] if name == "equal" else []
-            parts += [made_line(name, rows), equal_table(rows, metrics)]
+            parts += [command(name), equal_table(rows, metrics)]
     rows = Rows(folder, "simulations").read()
     if rows:
-        parts += [SIMULATIONS, made_line("simulations", rows), simulations_table(rows)]
+        parts += [SIMULATIONS, command("simulations"), simulations_table(rows)]
     parts += _benchmarks()
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def command(name: str) -> str:
+    """Return the command of an experiment."""
+    return f"`python -m experiments run {name}`"
 
 
 def made_line(name: str, rows: Mapping[Key, Row]) -> str:
@@ -78,7 +82,7 @@ def made_line(name: str, rows: Mapping[Key, Row]) -> str:
 
     about = [listed("machine"), f"scikit-learn {listed('scikit-learn')}, NumPy {listed('numpy')}"]
     about.append(listed("date"))
-    return f"`python -m experiments run {name}`: {'; '.join(filter(None, about))}."
+    return f"{command(name)}: {'; '.join(filter(None, about))}."
 
 
 PAPER_COLUMNS = (
@@ -137,7 +141,8 @@ def equal_table(rows: Mapping[Key, Row], metrics: Sequence[str]) -> str:
     for method, title in methods.TITLES.items():
         if method == "recipe" or not any(key[1] == method for key in groups):
             continue
-        cells, ahead = [title], []
+        cells: list[str] = [title]
+        ahead: dict[str, list[str]] = {}
         for metric in metrics:
             found = {
                 name: difference(groups[name, "recipe"], groups.get((name, method), {}), metric)
@@ -146,12 +151,12 @@ def equal_table(rows: Mapping[Key, Row], metrics: Sequence[str]) -> str:
             known = {name: mean for name, mean in found.items() if mean}
             cells.append(Mean.of(mean.value for mean in known.values()).signed())
             better = METRICS[metric][0]
-            ahead += [
-                f"{data.TITLES[name]} ({METRICS[metric][1]} {mean.value:+.3f})"
-                for name, mean in known.items()
-                if -better * mean.value > 2 * mean.error
-            ]
-        body.append([*cells, "; ".join(ahead) or "none"])
+            for name, mean in known.items():
+                if -better * mean.value > 2 * mean.error:
+                    by = f"{METRICS[metric][1]} {mean.value:+.3f}"
+                    ahead.setdefault(data.TITLES[name], []).append(by)
+        listed = [f"{name} ({', '.join(by)})" for name, by in ahead.items()]
+        body.append([*cells, "; ".join(listed) or "none"])
     header = ["Method", *(METRICS[metric][1] for metric in metrics), "Ahead"]
     return markdown(header, body)
 

@@ -42,13 +42,13 @@ class Mean(NamedTuple):
 
     def signed(self, digits: int = 4) -> str:
         """Return the text of a difference; bold beyond two standard errors."""
-        text = f"{self.value:+.{digits}f} ± {self.error:.{digits}f}"
+        text = f"{self.value:+.{digits}f}±{self.error:.{digits}f}"
         return f"**{text}**" if abs(self.value) > 2 * self.error else text
 
     def plain(self, digits: int) -> str:
         """Return the text of a value."""
         text = f"{self.value:.{digits}f}"
-        return text if np.isnan(self.error) else f"{text} ± {self.error:.{digits}f}"
+        return text if np.isnan(self.error) else f"{text}±{self.error:.{digits}f}"
 
 
 Group = dict[int, Row]
