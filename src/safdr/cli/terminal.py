@@ -128,9 +128,8 @@ def _columns(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"Numbers in text: {text.joined(shown)}."
     if codes := [each["name"] for each in columns if each.get("few_values")]:
         yield f"Few whole numbers: {text.joined(codes)}. If these are codes, use --categories."
-    if missing := [each for each in columns if each["used"] and "n_missing" in each]:
-        shown = [f"{each['name']} {each['n_missing']:,}" for each in missing]
-        yield f"Missing values filled in training rows: {text.joined(shown)}."
+    if filled := text.filled(result):
+        yield filled
 
 
 # ---- Missing values ------------------------------------------------------------------------------
