@@ -208,8 +208,11 @@ def check_features(answer: dict[str, Any], words: list[str]) -> None:
     assert columns.issuperset(values_of(words, "--include"))
     for group in values_of(words, "--as-one"):
         assert len(columns.intersection(group.split(","))) in (0, 2), f"{group} are one feature"
+    joined = {name: group for group in values_of(words, "--as-one") for name in group.split(",")}
     for exclusive in values_of(words, "--at-most-one-of"):
-        assert len(columns.intersection(exclusive.split(","))) <= 1, f"at most one of {exclusive}"
+        members = columns.intersection(exclusive.split(","))
+        found = {joined.get(name, name) for name in members}
+        assert len(found) <= 1, f"at most one of {exclusive}"
     for term in answer["model"]["terms"]:
         for sign in values_of(words, "--sign"):
             name, _, wanted = sign.partition("=")

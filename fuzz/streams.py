@@ -15,7 +15,12 @@ from safdr import Stream
 
 # Rounding of the loss of given coefficients, in units of the loss's scale.
 MAX_ERROR = 1e-6
-TOO_FEW = ("too few are spread", "too small for the", "needs at least 2")
+TOO_FEW = (
+    "with all classes in every fold",
+    "too few are spread",
+    "too small for the",
+    "needs at least 2",
+)
 
 
 def check(rng: np.random.Generator) -> None:
