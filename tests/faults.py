@@ -2,7 +2,7 @@
 
     python tests/faults.py                    # all faults of faults.toml; about half an hour
     python tests/faults.py screen encoder     # those whose names contain one of the words
-    python tests/faults.py --folder /tmp/copy # keep the copy and its build for the next run
+    python tests/faults.py --folder COPY # keep the copy and its build for the next run
 
 A fault replaces one text of a file. Its tests run until four of them fail.
 """
